@@ -1,0 +1,275 @@
+import type { ReplicaId } from '../crdt/dot.ts'
+
+/** A small plain object: strings, finite numbers, booleans, null, arrays and objects of these. */
+export type Meta = { readonly [name: string]: MetaValue }
+export type MetaValue = string | number | boolean | null | readonly MetaValue[] | Meta
+
+/** How sure this replica is: `unknown` while the replica that owns the presence is silent or in its grace. */
+export type Certainty = 'online' | 'unknown'
+
+/** In a topic, a key is here. Frozen; never changes after it was handed out. */
+export interface Presence {
+  /** Names this content: the same session, revision and meta give the same ref on every replica. */
+  readonly ref: string
+  /** The ref before the last update, or null. */
+  readonly prevRef: string | null
+  readonly key: string
+  readonly user: string
+  readonly meta: Meta
+  /** The replica that holds the connection, as far as this one knows. */
+  readonly replica: ReplicaId
+  readonly state: Certainty
+  /** Wall clock of the first `track`, in ms since 1970. */
+  readonly joinedAt: number
+}
+
+/**
+ * Why a presence left. `unseen`: inferred, as nobody was there to say. `left`: untracked; `closed`: its connection was closed;
+ * `expired`: its connection was silent, or lost and not back within the grace; `node-left`, `node-failed`: its replica stopped or was
+ * judged dead; `kicked`; `moved`: to another replica, whose entry did not come in time.
+ */
+export type LeaveReason = 'left' | 'closed' | 'expired' | 'node-left' | 'node-failed' | 'kicked' | 'moved' | 'unseen'
+
+/** What made a diff: our own call, a delta, a transfer of state, a replica that was judged down, or dropped for good. */
+export type DiffCause = 'local' | 'delta' | 'transfer' | 'down' | 'permdown'
+
+export interface Leave {
+  readonly presence: Presence
+  readonly reason: LeaveReason
+}
+
+export interface Update {
+  readonly prev: Presence
+  readonly next: Presence
+  /** The names in the meta whose values differ, sorted. */
+  readonly changed: readonly string[]
+}
+
+/** The presence `ref` of `key` is the same as before, and held by another replica now. No presence event. */
+export interface Move {
+  readonly ref: string
+  readonly key: string
+  readonly replica: ReplicaId
+}
+
+/** All presences of replica `id` are `state` now. No presence event. */
+export interface ReplicaState {
+  readonly id: ReplicaId
+  readonly state: Certainty
+}
+
+/**
+ * The change of one topic. Applied in the order replicas, leaves, updates, moves, joins to what was listed before, it gives what is
+ * listed now, fields included. `Diffs fold`: docs/algorithm.md, INV-21.
+ */
+export interface Diff {
+  readonly topic: string
+  readonly cause: DiffCause
+  readonly joins: readonly Presence[]
+  readonly leaves: readonly Leave[]
+  readonly updates: readonly Update[]
+  readonly moves: readonly Move[]
+  readonly replicas: readonly ReplicaState[]
+}
+
+/** Per origin: drop what is shown of `replica` in the topic, then show these. Applied last. */
+export interface Replace {
+  readonly replica: ReplicaId
+  readonly presences: readonly Presence[]
+}
+
+/** Why a snapshot was sent where a token was given. */
+export type SnapshotReason = 'first' | 'unknown-token' | 'unknown-replica' | 'too-old'
+
+export interface SnapshotEvent {
+  readonly type: 'snapshot'
+  readonly topic: string
+  readonly presences: readonly Presence[]
+  readonly reason: SnapshotReason
+  /** Give it as `since` to any replica of the cluster to receive only what was missed. Built when it is read. */
+  readonly token: string
+}
+
+export interface DiffEvent extends Diff {
+  readonly type: 'diff'
+  /** Only in the first event after a resume. */
+  readonly replace: readonly Replace[]
+  readonly token: string
+}
+
+/** In counts-only mode: what `count(topic)` gives, after each batch that changed it. */
+export interface CountEvent {
+  readonly type: 'count'
+  readonly topic: string
+  readonly keys: number
+  readonly presences: number
+}
+
+export type WatchEvent = SnapshotEvent | DiffEvent
+
+export interface WatchOptions {
+  /** A token of an earlier event, from any replica of the cluster. */
+  readonly since?: string
+  readonly signal?: AbortSignal
+}
+
+export interface UserEvent {
+  /** `online` or `offline`; first one per watched user with what is so at the start. */
+  readonly type: 'online' | 'offline'
+  readonly user: string
+}
+
+export interface UserStatus {
+  /** Undefined before the tracker is ready. */
+  readonly online: boolean | undefined
+  readonly connections: number
+  /** Wall clock in ms since 1970 when the user was last seen here: now while online; null when never, or longer ago than `lastSeenMs`. */
+  readonly lastSeen: number | null
+}
+
+export interface TopicCount {
+  readonly keys: number
+  readonly presences: number
+}
+
+export type ReplicaStatus = 'up' | 'suspect' | 'down'
+
+export interface ReplicaInfo {
+  readonly id: ReplicaId
+  readonly incarnation: number
+  /** This replica itself is always `up`. */
+  readonly status: ReplicaStatus
+  /** The suspicion level; 0 for this replica. */
+  readonly phi: number
+  /** Events of the replica known here. */
+  readonly head: number
+  /** How long this replica has known of events that it has not got, in ms; 0 when level. */
+  readonly lagMs: number
+  /** False while its state is being transferred. */
+  readonly complete: boolean
+  /** Milliseconds since it was last heard, itself or through others. */
+  readonly silentMs: number
+}
+
+export interface ListOptions {
+  /** The most keys to return; default all. */
+  readonly limit?: number
+  /** The last key of the page before; keys are listed in the order of their UTF-16 code units when `limit` or `cursor` is given. */
+  readonly cursor?: string
+}
+
+export interface ConnectOptions {
+  /** The client's session id, a secret between it and this server. The same session on any replica adopts its presences. */
+  readonly session?: string
+  /** The meta of the user's entry, for status across devices. */
+  readonly meta?: Meta
+  /** Closes the connection as lost when it aborts. */
+  readonly signal?: AbortSignal
+}
+
+/** Why a connection ended: the reason of `conn.signal`, an Error with this `code`. */
+export type ConnectionEnd = 'closed' | 'lost' | 'expired' | 'kicked' | 'taken-over' | 'stopped'
+
+export interface TrackOptions {
+  /** Default: the connection's user. */
+  readonly key?: string
+}
+
+/** One socket, or any other handle, of a user. */
+export interface Connection {
+  /** Carries its handle; safe to hand to a gateway. */
+  readonly id: string
+  readonly user: string
+  /** Aborts when the connection has ended, with a `ConnectionEndedError` as its reason. */
+  readonly signal: AbortSignal
+  readonly open: boolean
+  /** Returns the ref. Throws AlreadyTrackedError, ConnectionEndedError, InvalidNameError, MetaError, LimitError. */
+  track(topic: string, meta?: Meta, options?: TrackOptions): string
+  /** Returns the new ref, or the old one when nothing changed. Throws NotTrackedError and as `track`. */
+  update(topicOrRef: string, meta: Meta | ((meta: Meta) => Meta), options?: TrackOptions): string
+  /** Of a topic, of a ref, or of all; returns how many presences ended. Unknown ones are no error: 0. */
+  untrack(topicOrRef?: string, options?: TrackOptions): number
+  /** False when it has expired or ended. */
+  heartbeat(): boolean
+  /** He left: presences leave at once, the user after the grace. Idempotent. */
+  close(): void
+  /** The socket died: presences and user linger for the grace. Idempotent. */
+  lost(): void
+}
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal
+  /** Default 2,000 ms. */
+  readonly timeoutMs?: number
+}
+
+export interface StopOptions {
+  /** Our presences leave at once everywhere, save those of a drained session. Default false: peers hold them for the grace. */
+  readonly announce?: boolean
+}
+
+/** The names of events and their details. */
+export interface TrackerEventDetails {
+  diff: Diff
+  online: { readonly user: string }
+  offline: { readonly user: string }
+  'replica:up': { readonly id: ReplicaId; readonly incarnation: number }
+  'replica:suspect': { readonly id: ReplicaId; readonly incarnation: number }
+  'replica:down': { readonly id: ReplicaId; readonly incarnation: number }
+  'replica:permdown': { readonly id: ReplicaId; readonly incarnation: number; readonly reason: 'silent' | 'superseded' | 'forgotten' }
+  'replica:duplicate': { readonly id: ReplicaId; readonly incarnation: number }
+  'replica:diverged': { readonly id: ReplicaId; readonly incarnation: number; readonly quarantined: boolean }
+  isolated: { readonly isolated: boolean }
+  /** A listener or an async callback of yours threw. */
+  error: { readonly error: unknown }
+}
+
+export type TrackerEventName = keyof TrackerEventDetails
+export type TrackerListener<N extends TrackerEventName> = (event: { readonly type: N; readonly detail: TrackerEventDetails[N] }) => void
+
+/** Presence of a fleet, seen from one replica. Made by `createTracker`. */
+export interface Tracker {
+  readonly id: ReplicaId
+  start(): Promise<void>
+  /** Resolves when the state of every replica first met is complete, or `readyTimeoutMs` after start. */
+  readonly ready: Promise<void>
+  /** True once ready without every origin: what is listed may lack presences. */
+  readonly partial: boolean
+  stop(options?: StopOptions): Promise<void>
+  /** Refuses new connections, tells clients to move (`drain` reason on each `conn.signal` is not sent; see docs/operations.md), holds the presences. */
+  drain(): Promise<void>
+
+  connect(user: string, options?: ConnectOptions): Connection
+  /** By the id of a connection: for gateways that keep no objects. False when it has ended. */
+  heartbeat(connectionId: string): boolean
+  connection(connectionId: string): Connection | undefined
+  batch<T>(run: () => T): T
+  kick(user: string): number
+
+  list(topic: string, options?: ListOptions): Map<string, Presence[]>
+  get(topic: string, key: string): Presence[]
+  count(topic: string): TopicCount
+  topics(options?: { readonly prefix?: string; readonly limit?: number; readonly cursor?: string }): Map<string, TopicCount>
+  topicsOf(user: string): Map<string, Presence[]>
+  isOnline(user: string): boolean | undefined
+  user(user: string): UserStatus
+  users(): IterableIterator<string>
+
+  watch(topic: string, options?: WatchOptions): AsyncIterableIterator<WatchEvent>
+  watchCount(topic: string, options?: { readonly signal?: AbortSignal }): AsyncIterableIterator<CountEvent>
+  watchUsers(users: readonly string[], options?: { readonly signal?: AbortSignal }): AsyncIterableIterator<UserEvent>
+  addEventListener<N extends TrackerEventName>(name: N, listener: TrackerListener<N>): void
+  removeEventListener<N extends TrackerEventName>(name: N, listener: TrackerListener<N>): void
+
+  version(): string
+  waitFor(version: string, options?: WaitOptions): Promise<void>
+
+  replicas(): ReplicaInfo[]
+  forget(replicaId: ReplicaId): boolean
+  /** Numbers for metrics and tests: docs/operations.md. */
+  stats(): TrackerStats
+}
+
+export interface TrackerStats {
+  readonly [name: string]: number
+}
