@@ -11,7 +11,7 @@ export type Certainty = 'online' | 'unknown'
 export interface Presence {
   /** Names this content: the same session, revision and meta give the same ref on every replica. */
   readonly ref: string
-  /** The ref before the last update, or null. */
+  /** The ref that this replica listed before the last update, or null when it saw none. */
   readonly prevRef: string | null
   readonly key: string
   readonly user: string
@@ -50,6 +50,7 @@ export interface Move {
   readonly ref: string
   readonly key: string
   readonly replica: ReplicaId
+  readonly state: Certainty
 }
 
 /** All presences of replica `id` are `state` now. No presence event. */
@@ -59,8 +60,8 @@ export interface ReplicaState {
 }
 
 /**
- * The change of one topic. Applied in the order replicas, leaves, updates, moves, joins to what was listed before, it gives what is
- * listed now, fields included. `Diffs fold`: docs/algorithm.md, INV-21.
+ * The change of one topic. Applied to what was listed before (`PresenceFold` does it), it gives what is listed now, fields included.
+ * Its parts name different presences, so their order is free; `replicas` goes last.
  */
 export interface Diff {
   readonly topic: string
