@@ -11,6 +11,12 @@ export interface ReplicaRef {
 /** The largest counter, head or incarnation that is ever accepted. */
 export const MAX_COUNTER = 2 ** 52
 
+/** The longest replica id that is ever accepted, in UTF-16 code units. A PeerId has 52. */
+export const MAX_REPLICA_ID_LENGTH = 128
+
+/** The largest shard number that is ever accepted. */
+export const MAX_SHARD = 65_535
+
 /** The text under which a replica ref is kept in Maps: `id#incarnation`. */
 export function refKey(ref: ReplicaRef): string {
   return `${ref.id}#${ref.incarnation}`
