@@ -2,6 +2,7 @@ import type { DeltaInterval, Mark } from './delta-interval.ts'
 import type { Entry } from './entry.ts'
 import { EntryState, internEntry, sameContent, withState } from './entry.ts'
 import type { Changed, Effects, Removed } from './merge-result.ts'
+import { foldEffects, startEffects } from './merge-result.ts'
 import type { ReplicaRecord } from './replica-record.ts'
 
 /** `old`: everything in it is known. `gap`: something before it is missing. */
@@ -30,10 +31,15 @@ export function applyInterval(record: ReplicaRecord, interval: DeltaInterval, ef
   const sweeps = interval.since > record.head || record.repairing
   recordMarks(record, interval)
   applyMarks(record, interval.marks, effects)
-  if (sweeps) {
+  if (!sweeps) {
+    insertNew(record, interval.adds, effects)
+  } else if (effects.changed.length === 0) {
     reconcile(record, interval, effects)
   } else {
-    insertNew(record, interval.adds, effects)
+    // Under repair a dot that a mark moved on may be overwritten too: it changes once.
+    const corrections = startEffects(effects.pool)
+    reconcile(record, interval, corrections)
+    foldEffects(effects, corrections)
   }
   advance(record, interval, effects)
 }

@@ -43,6 +43,10 @@ export interface Effects {
   readonly pool: StringPool
 }
 
+export function startEffects(pool: StringPool): Effects {
+  return { added: [], changed: [], removed: [], touched: 0, pool }
+}
+
 /** What several intervals did in one merge, per dot: first what was held before, last what is held now. */
 export function foldEffects(into: Effects, later: Effects): void {
   const added = new Map<number, Entry>()

@@ -2,13 +2,14 @@ import type { DeltaInterval, Mark, PullRequest } from './delta-interval.ts'
 import type { ReplicaRef } from './dot.ts'
 import { compareRefs, refKey, sameRef } from './dot.ts'
 import type { Entry, EntryContent } from './entry.ts'
-import { createEntry, EntryState, internEntry, withCounter, withState } from './entry.ts'
+import { EntryState } from './entry.ts'
 import { isCount } from './entry-content.ts'
-import { InvalidIntervalError, InvalidMarkError, OwnRecordError } from './errors.ts'
+import { InvalidIntervalError, OwnRecordError } from './errors.ts'
 import { admit, applyInterval } from './merge-interval.ts'
 import type { Effects, MergeOutcome, MergeResult } from './merge-result.ts'
-import { foldEffects } from './merge-result.ts'
-import { park } from './parking.ts'
+import { startEffects } from './merge-result.ts'
+import { addEntry, markEntry, renumberEntries, updateEntry } from './own-events.ts'
+import { applyParked, park } from './parking.ts'
 import type { RecordView } from './replica-record.ts'
 import { ReplicaRecord } from './replica-record.ts'
 import type { Budget } from './serve.ts'
@@ -73,59 +74,34 @@ export class OrMap {
 
   /** One event: a new entry of this replica. @throws InvalidEntryError */
   add(content: EntryContent): Entry {
-    const own = this.#own
-    const entry = this.#intern(createEntry(content, own.head + 1))
-    this.#nextEvent()
-    own.put(entry)
-    this.#count++
+    const entry = addEntry(this.#own, content, this.#pool)
+    this.#counted(1)
     return entry
   }
 
   /**
-   * One event, which makes the new entry and removes the old, so that nobody sees neither.
+   * One event, which makes the new entry and removes the old, so that nobody ever sees neither.
    *
    * @param reason of the old one's mark, 0 … 255
    * @returns the new entry; undefined, and no event, when the dot is not held
    * @throws InvalidEntryError, InvalidMarkError
    */
   update(counter: number, content: EntryContent, reason = 0): Entry | undefined {
-    checkReason(reason)
-    const own = this.#own
-    if (own.entries.get(counter) === undefined) {
-      return undefined
-    }
-    const entry = this.#intern(createEntry(content, own.head + 1))
-    const event = this.#nextEvent()
-    own.remove(counter)
-    own.put(entry)
-    own.log.push(event, counter, EntryState.removed, reason)
-    return entry
+    return updateEntry(this.#own, counter, content, reason, this.#pool)
   }
 
   /**
    * One event: the dot moves on.
    *
+   * @param reason 0 … 255, carried and never read
    * @returns the entry as it was; undefined, and no event, when the dot is not held or stands there already
    * @throws InvalidMarkError
    */
   mark(counter: number, state: Mark['state'], reason: number): Entry | undefined {
-    checkReason(reason)
-    if (state !== EntryState.lingering && state !== EntryState.closed && state !== EntryState.removed) {
-      throw new InvalidMarkError('state', state, '1 (lingering), 2 (closed) or 3 (removed)')
-    }
-    const own = this.#own
-    const before = own.entries.get(counter)
-    if (before === undefined || state <= before.state) {
-      return undefined
-    }
-    const event = this.#nextEvent()
-    if (state === EntryState.removed) {
-      own.remove(counter)
+    const before = markEntry(this.#own, counter, state, reason)
+    if (before !== undefined && state === EntryState.removed) {
       this.#counted(-1)
-    } else {
-      own.put(withState(before, state))
     }
-    own.log.push(event, counter, state, reason)
     return before
   }
 
@@ -145,13 +121,7 @@ export class OrMap {
     this.drop(self)
     this.#records.delete(refKey(old.ref))
     this.#own = this.#createRecord(self)
-    const pairs: { before: Entry; after: Entry }[] = []
-    for (const before of old.entries.after(0)) {
-      const after = withCounter(before, this.#nextEvent())
-      this.#own.put(after)
-      pairs.push({ before, after })
-    }
-    return pairs
+    return renumberEntries(old, this.#own)
   }
 
   /**
@@ -164,7 +134,7 @@ export class OrMap {
     if (interval.shard !== this.shard) {
       throw new InvalidIntervalError('shard', interval.shard, `${this.shard}, that of this map`)
     }
-    const effects = this.#startEffects()
+    const effects = startEffects(this.#pool)
     if (sameRef(interval.replica, this.#own.ref)) {
       return finish('own', this.#own, effects, false)
     }
@@ -266,55 +236,17 @@ export class OrMap {
   }
 
   #apply(record: ReplicaRecord, interval: DeltaInterval, effects: Effects): MergeResult {
-    const countBefore = record.count
-    const { head, horizon, cursor } = record
+    const { head, horizon, cursor, count } = record
     applyInterval(record, interval, effects)
-    if (record.waiting.length > 0) {
-      this.#retryParked(record, effects)
-    }
-    this.#counted(record.count - countBefore)
-    const advanced = record.head !== head || record.horizon !== horizon || record.cursor !== cursor
-    return finish('applied', record, effects, advanced)
-  }
-
-  #retryParked(record: ReplicaRecord, effects: Effects): void {
-    for (let i = 0; i < record.waiting.length; ) {
-      const interval = record.waiting[i] as DeltaInterval
-      const admission = admit(record, interval)
-      if (admission === 'gap') {
-        i++
-        continue
-      }
-      record.waiting.splice(i, 1)
-      if (admission === 'apply') {
-        const later = this.#startEffects()
-        applyInterval(record, interval, later)
-        foldEffects(effects, later)
-        i = 0
-      }
-    }
+    applyParked(record, effects)
+    this.#counted(record.count - count)
+    return finish('applied', record, effects, record.head !== head || record.horizon !== horizon || record.cursor !== cursor)
   }
 
   #createRecord(ref: ReplicaRef): ReplicaRecord {
     const record = new ReplicaRecord(ref, this.#logLimit)
     this.#records.set(refKey(ref), record)
     return record
-  }
-
-  #startEffects(): Effects {
-    return { added: [], changed: [], removed: [], touched: 0, pool: this.#pool }
-  }
-
-  #intern(entry: Entry): Entry {
-    return internEntry(entry, this.#pool)
-  }
-
-  #nextEvent(): number {
-    const own = this.#own
-    own.head++
-    own.horizon = own.head
-    own.known = own.head
-    return own.head
   }
 
   #counted(difference: number): void {
@@ -328,10 +260,4 @@ export class OrMap {
 function finish(outcome: MergeOutcome, record: ReplicaRecord, effects: Effects, advanced: boolean): MergeResult {
   const { added, changed, removed, touched } = effects
   return { outcome, added, changed, removed, complete: record.complete, advanced, touched }
-}
-
-function checkReason(reason: number): void {
-  if (!isCount(reason) || reason > 255) {
-    throw new InvalidMarkError('reason', reason, 'an integer from 0 to 255')
-  }
 }

@@ -1,4 +1,7 @@
 import type { DeltaInterval } from './delta-interval.ts'
+import { admit, applyInterval } from './merge-interval.ts'
+import type { Effects } from './merge-result.ts'
+import { foldEffects, startEffects } from './merge-result.ts'
 import type { ReplicaRecord } from './replica-record.ts'
 
 /**
@@ -27,6 +30,26 @@ export function park(record: ReplicaRecord, interval: DeltaInterval, limit: numb
   }
   waiting[latest] = interval
   return true
+}
+
+/** Applies what fits by now, and discards what is known by now. */
+export function applyParked(record: ReplicaRecord, effects: Effects): void {
+  const { waiting } = record
+  for (let i = 0; i < waiting.length; ) {
+    const interval = waiting[i] as DeltaInterval
+    const admission = admit(record, interval)
+    if (admission === 'gap') {
+      i++
+      continue
+    }
+    waiting.splice(i, 1)
+    if (admission === 'apply') {
+      const later = startEffects(effects.pool)
+      applyInterval(record, interval, later)
+      foldEffects(effects, later)
+      i = 0
+    }
+  }
 }
 
 function sameSpan(a: DeltaInterval, b: DeltaInterval): boolean {
