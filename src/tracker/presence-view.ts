@@ -1,0 +1,343 @@
+import type { ReplicaId, ReplicaRef } from '../crdt/dot.ts'
+import { type Entry, EntryState } from '../crdt/entry.ts'
+import type { MergeResult } from '../crdt/or-map.ts'
+import { DiffBuilder } from './diff-builder.ts'
+import { firstInRank } from './hand-over.ts'
+import { USERS_TOPIC } from './names.ts'
+import { type Origin, OriginTable, type ReplicaNode } from './origin.ts'
+import type { PresenceIndex, Slot, TopicNode } from './presence-index.ts'
+import { leaveReason, MarkReason } from './reasons.ts'
+import { refOf } from './ref.ts'
+import type { Certainty, DiffCause, LeaveReason } from './types.ts'
+
+/** What the step that just ended changed, topic by topic; perhaps nothing that is shown. */
+export interface Step {
+  readonly cause: DiffCause
+  readonly builders: ReadonlyMap<TopicNode, DiffBuilder>
+  /** The origin whose events made it; null where none did (a judgement on a replica). */
+  readonly origin: Origin | null
+}
+
+interface Moved {
+  readonly slot: Slot
+  readonly dueMs: number
+}
+
+/**
+ * Derives what is shown from what is held: entries of all origins, grouped by identity; per identity the first in rank of the origins that are not hidden.
+ *
+ * INV-21: what is shown changes only in `#refresh`, and each change is in the diff of its step, so the fold of all diffs is what is listed.
+ */
+export class PresenceView {
+  readonly index: PresenceIndex
+  readonly origins: OriginTable
+  readonly #moveHoldMs: number
+  #nowMs: () => number
+  #begun = false
+  #cause: DiffCause = 'local'
+  #origin: Origin | null = null
+  #builders = new Map<TopicNode, DiffBuilder>()
+  #pruned = new Set<Slot>()
+  /** In order of their ends, which is the order of their beginnings, as all are equally long. */
+  #moved: Moved[] = []
+  #pausedMs = 0
+  onFlush: (step: Step) => void = () => {}
+  /** An entry of another owner came into a slot that holds an entry of ours. */
+  onRival: (slot: Slot) => void = () => {}
+
+  constructor(index: PresenceIndex, self: ReplicaRef, moveHoldMs: number, nowMs: () => number) {
+    this.index = index
+    this.origins = new OriginTable(self)
+    this.#moveHoldMs = moveHoldMs
+    this.#nowMs = nowMs
+  }
+
+  /** Our own entry was made, or replaced `before` in one event. */
+  putOwn(entry: Entry, before?: Entry): Slot {
+    this.#begin('local', this.origins.self)
+    const self = this.origins.self
+    const slot = this.#slot(entry)
+    if (before !== undefined) {
+      slot.remove(self, before.counter)
+    }
+    slot.put(self, entry)
+    this.#refresh(slot, 'unseen')
+    return slot
+  }
+
+  /** Our own entry moved on: `after` undefined means removed. */
+  markOwn(before: Entry, after: Entry | undefined, reason: MarkReason): void {
+    this.#begin('local', this.origins.self)
+    this.#mark(this.origins.self, before, after, reason, true)
+  }
+
+  merged(ref: ReplicaRef, result: MergeResult, cause: 'delta' | 'transfer'): void {
+    const origin = this.origins.get(ref)
+    this.#begin(cause, origin)
+    const renewed = this.#identities(result)
+    for (const { entry, reason } of result.removed) {
+      if (!renewed.has(entry.counter)) {
+        this.#mark(origin, entry, undefined, reason, result.complete)
+      } else {
+        this.#find(entry)?.remove(origin, entry.counter)
+      }
+    }
+    for (const { before, after, reason } of result.changed) {
+      this.#mark(origin, before, after, reason, result.complete)
+    }
+    for (const entry of result.added) {
+      this.#add(origin, entry)
+    }
+    if (result.complete && origin.heldSlots.size > 0) {
+      this.#release(origin, held => held.dueMs === Infinity, 'unseen')
+    }
+  }
+
+  /** Removed dots whose identity comes again in the same merge: an update is never a leave, however it was composed. */
+  #identities(result: MergeResult): Set<number> {
+    const renewed = new Set<number>()
+    if (result.removed.length > 0 && result.added.length > 0) {
+      const added = new Set(result.added.map(identity))
+      for (const { entry } of result.removed) {
+        if (added.has(identity(entry))) {
+          renewed.add(entry.counter)
+        }
+      }
+    }
+    return renewed
+  }
+
+  #add(origin: Origin, entry: Entry): void {
+    const slot = this.#slot(entry)
+    slot.put(origin, entry)
+    if (slot.more !== null) {
+      this.onRival(slot)
+    }
+    this.#refresh(slot, 'unseen')
+  }
+
+  #mark(origin: Origin, before: Entry, after: Entry | undefined, reason: number, complete: boolean): void {
+    const slot = this.#find(before)
+    if (slot === undefined) {
+      return
+    }
+    if (after !== undefined) {
+      slot.put(origin, after)
+    } else if (slot.remove(origin, before.counter) && slot.entry === null && slot.shown !== null && before.state !== EntryState.closed) {
+      this.#hold(slot, origin, before, reason, complete)
+    }
+    this.#refresh(slot, leaveReason(reason))
+  }
+
+  /** C24: a removal in a slice may be half of an update; a session that moved is about to be told of by its new owner. */
+  #hold(slot: Slot, origin: Origin, entry: Entry, reason: number, complete: boolean): void {
+    if (reason === MarkReason.moved) {
+      slot.held = { origin, entry, dueMs: this.#nowMs() - this.#pausedMs + this.#moveHoldMs }
+      this.#moved.push({ slot, dueMs: slot.held.dueMs })
+    } else if (!complete) {
+      slot.held = { origin, entry, dueMs: Infinity }
+    } else {
+      return
+    }
+    origin.heldSlots.add(slot)
+  }
+
+  #dropHold(slot: Slot): void {
+    slot.held?.origin.heldSlots.delete(slot)
+    slot.held = null
+  }
+
+  #release(origin: Origin, which: (held: NonNullable<Slot['held']>) => boolean, reason: LeaveReason): void {
+    for (const slot of [...origin.heldSlots]) {
+      if (slot.held !== null && which(slot.held)) {
+        this.#dropHold(slot)
+        this.#refresh(slot, reason)
+      }
+    }
+  }
+
+  /** Ends holds of moved presences whose new entry did not come. */
+  tick(): void {
+    const nowMs = this.#nowMs() - this.#pausedMs
+    let ended = 0
+    while (ended < this.#moved.length && (this.#moved[ended] as Moved).dueMs <= nowMs) {
+      const { slot, dueMs } = this.#moved[ended++] as Moved
+      if (slot.held?.dueMs === dueMs) {
+        this.#begin('local', null)
+        this.#dropHold(slot)
+        this.#refresh(slot, 'moved')
+      }
+    }
+    this.#moved.splice(0, ended)
+  }
+
+  paused(byMs: number): void {
+    this.#pausedMs += byMs
+  }
+
+  setHidden(ref: ReplicaRef, hidden: boolean, entries: Iterable<Entry>, reason: LeaveReason): void {
+    const origin = this.origins.get(ref)
+    if (origin.hidden === hidden) {
+      return
+    }
+    this.#begin(hidden ? 'down' : 'delta', null)
+    origin.hidden = hidden
+    if (hidden) {
+      this.#release(origin, () => true, reason)
+    }
+    for (const entry of entries) {
+      const slot = this.#find(entry)
+      if (slot !== undefined) {
+        this.#refresh(slot, reason)
+      }
+    }
+  }
+
+  drop(ref: ReplicaRef, entries: Iterable<Entry>, reason: LeaveReason): void {
+    const origin = this.origins.find(ref)
+    if (origin === undefined) {
+      return
+    }
+    this.#begin('permdown', null)
+    for (const entry of entries) {
+      const slot = this.#find(entry)
+      if (slot?.remove(origin, entry.counter)) {
+        this.#refresh(slot, reason)
+      }
+    }
+    this.#release(origin, () => true, reason)
+    this.origins.delete(origin)
+  }
+
+  setCertainty(id: ReplicaId, state: Certainty): void {
+    const replica = this.origins.replica(id)
+    if (replica.certainty === state) {
+      return
+    }
+    this.#begin(state === 'unknown' ? 'down' : 'delta', null)
+    for (const topic of replica.topics.keys()) {
+      this.#builder(topic).touchReplica(id, replica.certainty)
+    }
+    replica.certainty = state
+  }
+
+  /** Our own entries stand under new dots of a new ref. */
+  reincarnated(self: ReplicaRef, moved: readonly { before: Entry; after: Entry }[]): void {
+    this.flush()
+    const old = this.origins.self
+    this.origins.rename(self)
+    this.#begin('local', this.origins.self)
+    for (const { before, after } of moved) {
+      const slot = this.#slot(after)
+      slot.remove(old, before.counter)
+      slot.put(this.origins.self, after)
+      this.#refresh(slot, 'unseen')
+    }
+    this.#release(old, () => true, 'unseen')
+    this.origins.delete(old)
+  }
+
+  /** Ends the step: tells what changed in it, and forgets what became empty. */
+  flush(): void {
+    if (!this.#begun) {
+      return
+    }
+    const step = { cause: this.#cause, builders: this.#builders, origin: this.#origin }
+    this.#begun = false
+    this.#builders = new Map()
+    for (const slot of this.#pruned) {
+      this.index.prune(slot)
+    }
+    this.#pruned.clear()
+    this.onFlush(step)
+  }
+
+  #begin(cause: DiffCause, origin: Origin | null): void {
+    if (cause !== this.#cause || origin !== this.#origin) {
+      this.flush()
+    }
+    this.#begun = true
+    this.#cause = cause
+    this.#origin = origin
+  }
+
+  #find(entry: Entry): Slot | undefined {
+    return this.index.find(entry.topic)?.find(entry.key, entry.session)
+  }
+
+  #slot(entry: Entry): Slot {
+    return this.index.topic(entry.topic).slot(entry.key, entry.session)
+  }
+
+  #builder(topic: TopicNode): DiffBuilder {
+    let builder = this.#builders.get(topic)
+    if (builder === undefined) {
+      builder = new DiffBuilder(topic, this.#cause)
+      this.#builders.set(topic, builder)
+    }
+    return builder
+  }
+
+  /** The one place where what is shown changes. */
+  #refresh(slot: Slot, reason: LeaveReason): void {
+    const best = firstInRank(slot)
+    if (slot.held !== null && (slot.entry !== null || slot.held.origin.hidden)) {
+      this.#dropHold(slot)
+    }
+    let entry: Entry | null = null
+    let origin: Origin | null = null
+    if (best !== null) {
+      entry = best.entry.state === EntryState.closed ? null : best.entry
+      origin = entry === null ? null : best.origin
+    } else if (slot.held !== null) {
+      entry = slot.held.entry
+      origin = slot.held.origin
+    }
+    if (entry !== slot.shown || origin !== slot.shownOrigin) {
+      this.#builder(slot.topic).touch(slot, reason)
+      this.#show(slot, entry, origin)
+    }
+    if (slot.entry === null && slot.held === null) {
+      this.#pruned.add(slot)
+    }
+  }
+
+  #show(slot: Slot, entry: Entry | null, origin: Origin | null): void {
+    const before = slot.shown
+    if (before !== null) {
+      countTopic((slot.shownOrigin as Origin).replica, slot.topic, -1)
+    }
+    if (entry !== null) {
+      countTopic((origin as Origin).replica, slot.topic, 1)
+    }
+    const inTopic = slot.topic.name !== USERS_TOPIC
+    if (before === null && entry !== null) {
+      slot.topic.count(slot, 1)
+      slot.prevRef = null
+      if (inTopic) {
+        this.index.addToUser(entry.user, slot)
+      }
+    } else if (before !== null && entry === null) {
+      slot.topic.count(slot, -1)
+      slot.prevRef = null
+      if (inTopic) {
+        this.index.removeFromUser(before.user, slot)
+      }
+    } else if (before !== null && entry !== null && (before.revision !== entry.revision || before.meta !== entry.meta)) {
+      slot.prevRef = refOf(before)
+    }
+    slot.shown = entry
+    slot.shownOrigin = origin
+  }
+}
+
+const identity = (entry: Entry): string => `${entry.topic}\u0000${entry.key}\u0000${entry.session}`
+
+function countTopic(replica: ReplicaNode, topic: TopicNode, by: 1 | -1): void {
+  const count = (replica.topics.get(topic) ?? 0) + by
+  if (count === 0) {
+    replica.topics.delete(topic)
+  } else {
+    replica.topics.set(topic, count)
+  }
+}
