@@ -1,0 +1,99 @@
+/**
+ * What the control API answers: the JSON of every endpoint, shared by server, commands and tests. Times are ms; wall clocks are ms since 1970.
+ */
+
+import type { Presence, ReplicaInfo, TopicCount, UserStatus } from '../../tracker/types.ts'
+import type { ClockReading } from '../clock-watch.ts'
+import type { LoopLag } from '../loop-lag.ts'
+
+export interface StatusAnswer {
+  readonly replica: string
+  readonly cluster: string
+  readonly incarnation: number
+  readonly addresses: readonly string[]
+  readonly pid: number
+  readonly node: string
+  readonly uptimeMs: number
+  readonly ready: boolean
+  /** Ready without the state of every origin. */
+  readonly partial: boolean
+  readonly draining: boolean
+}
+
+export interface NodesAnswer {
+  readonly self: string
+  readonly nodes: readonly ReplicaInfo[]
+}
+
+export interface TopicsAnswer {
+  readonly topics: readonly ({ readonly topic: string } & TopicCount)[]
+  /** Give it as `cursor` for the next page; null at the end. */
+  readonly cursor: string | null
+}
+
+export interface WhoAnswer extends TopicCount {
+  readonly topic: string
+  readonly presences: number
+  readonly list: readonly Presence[]
+  readonly cursor: string | null
+}
+
+export interface CountAnswer extends TopicCount {
+  readonly topic: string
+}
+
+export interface UserAnswer extends UserStatus {
+  readonly user: string
+  readonly presences: readonly ({ readonly topic: string } & Presence)[]
+}
+
+export interface KickAnswer {
+  readonly user: string
+  /** Connections that were ended, or asked to end. */
+  readonly kicked: number
+}
+
+export interface ForgetAnswer {
+  readonly replica: string
+  readonly forgotten: boolean
+}
+
+export interface DrainAnswer {
+  readonly draining: true
+}
+
+export type Severity = 'ok' | 'notice' | 'bad'
+
+/** One thing that the doctor looked at. */
+export interface Finding {
+  readonly severity: Severity
+  readonly what: string
+  /** What to do; empty when there is nothing to do. */
+  readonly advice: string
+}
+
+export interface PresenceReason {
+  readonly topic: string
+  readonly key: string
+  readonly ref: string
+  readonly replica: string
+  /** What this replica thinks of the owner; `unknown` when it never heard of it. */
+  readonly replicaStatus: ReplicaInfo['status'] | 'unknown'
+  readonly state: Presence['state']
+  readonly ageMs: number
+  /** How long ago the owner was last heard: the last proof of life. 0 for this replica. */
+  readonly provenMsAgo: number | null
+}
+
+export interface DoctorAnswer {
+  readonly status: StatusAnswer
+  readonly loop: LoopLag
+  readonly clock: ClockReading
+  readonly nodes: readonly ReplicaInfo[]
+  readonly user: { readonly user: string; readonly why: string; readonly presences: readonly PresenceReason[] } | null
+  readonly findings: readonly Finding[]
+}
+
+export interface ErrorAnswer {
+  readonly error: { readonly code: string; readonly message: string }
+}

@@ -1,0 +1,110 @@
+import { DEFAULTS, type TrackerOptions } from '../tracker/options.ts'
+import { duration, integer, number } from './setting-kinds.ts'
+import type { Settings } from './settings.ts'
+
+const CLIENTS = 'Clients:'
+const PEERS = 'Other replicas:'
+
+/** The tracker's own options as settings: the same for `serve`, `sim` and `demo`. Defaults are the library's. */
+export const TUNING = {
+  heartbeatInterval: {
+    kind: duration(1),
+    fallback: DEFAULTS.heartbeatIntervalMs,
+    group: CLIENTS,
+    help: 'how often clients promise to be heard'
+  },
+  ttl: {
+    kind: duration(1),
+    fallback: DEFAULTS.ttlMs,
+    group: CLIENTS,
+    help: 'a client silent for so long has expired; at least twice --heartbeat-interval'
+  },
+  grace: {
+    kind: duration(0),
+    fallback: DEFAULTS.graceMs,
+    group: CLIENTS,
+    help: 'a lost client that is back within it, on any replica, was never away'
+  },
+  lastSeen: {
+    kind: duration(0),
+    fallback: DEFAULTS.lastSeenMs,
+    group: CLIENTS,
+    help: 'how long it is kept when a user was last seen; 0 for not at all'
+  },
+  gossipHeartbeat: {
+    kind: duration(10),
+    fallback: DEFAULTS.gossip.heartbeatIntervalMs,
+    group: PEERS,
+    help: 'how often replicas tell each other that they live'
+  },
+  flushWindow: {
+    kind: duration(0),
+    fallback: DEFAULTS.gossip.flushWindowMs,
+    group: PEERS,
+    help: 'changes within it travel together; longer saves bytes and costs latency'
+  },
+  gossipPeriod: {
+    kind: duration(10),
+    fallback: DEFAULTS.gossip.periodMs,
+    group: PEERS,
+    help: 'how often digests are compared with one random replica'
+  },
+  suspectPhi: {
+    kind: number(0.1, 100),
+    fallback: DEFAULTS.detector.suspectPhi,
+    group: PEERS,
+    help: "the suspicion at which a replica's presences are listed as unknown"
+  },
+  downPhi: {
+    kind: number(0.1, 100),
+    fallback: DEFAULTS.detector.downPhi,
+    group: PEERS,
+    help: 'the suspicion at which a replica is down, and the grace of its presences begins'
+  },
+  acceptablePause: {
+    kind: duration(0),
+    fallback: DEFAULTS.detector.acceptablePauseMs,
+    group: PEERS,
+    help: 'a silence that nobody holds against a replica; raise it for long collections'
+  },
+  permdownAfter: {
+    kind: duration(1),
+    fallback: DEFAULTS.permdownAfterMs,
+    group: PEERS,
+    help: 'the silence after which a replica and its state are dropped for good'
+  },
+  isolationHold: {
+    kind: duration(0),
+    fallback: DEFAULTS.isolationHoldMs,
+    group: PEERS,
+    help: 'how long leaves are held when most of the cluster vanishes at once'
+  },
+  readyTimeout: {
+    kind: duration(0),
+    fallback: DEFAULTS.readyTimeoutMs,
+    group: PEERS,
+    help: 'a starting replica waits at most so long for the state of the others'
+  },
+  maxConnections: {
+    kind: integer(1, 2 ** 40),
+    fallback: DEFAULTS.limits.connections,
+    group: CLIENTS,
+    help: 'the most connections that one replica holds'
+  }
+} as const
+
+/** As `createTracker` takes them. Relations between them (ttl and heartbeat interval …) are checked there. */
+export function trackerOptions(settings: Settings<typeof TUNING>): TrackerOptions {
+  return {
+    heartbeatIntervalMs: settings.heartbeatInterval,
+    ttlMs: settings.ttl,
+    graceMs: settings.grace,
+    lastSeenMs: settings.lastSeen,
+    gossip: { heartbeatIntervalMs: settings.gossipHeartbeat, flushWindowMs: settings.flushWindow, periodMs: settings.gossipPeriod },
+    detector: { suspectPhi: settings.suspectPhi, downPhi: settings.downPhi, acceptablePauseMs: settings.acceptablePause },
+    permdownAfterMs: settings.permdownAfter,
+    isolationHoldMs: settings.isolationHold,
+    readyTimeoutMs: settings.readyTimeout,
+    limits: { connections: settings.maxConnections }
+  }
+}
