@@ -126,7 +126,12 @@ function collectNew(
   }
 }
 
-function compare({ factory }: ResumeContext, topic: TopicNode, touched: Map<string, Presence | null>, replaced: Set<ReplicaId>): DiffParts {
+function compare(
+  { view, factory }: ResumeContext,
+  topic: TopicNode,
+  touched: Map<string, Presence | null>,
+  replaced: Set<ReplicaId>
+): DiffParts {
   const joins: Presence[] = []
   const leaves: Leave[] = []
   const updates: Update[] = []
@@ -147,17 +152,12 @@ function compare({ factory }: ResumeContext, topic: TopicNode, touched: Map<stri
       moves.push(Object.freeze({ ref: now.ref, key: now.key, replica: now.replica, state: now.state }))
     }
   }
-  return { joins, leaves, updates, moves, replicas: statesIn(topic, factory) }
+  return { joins, leaves, updates, moves, replicas: statesIn(view, topic) }
 }
 
-function statesIn(topic: TopicNode, factory: PresenceFactory): DiffParts['replicas'] {
-  const ids = new Set<ReplicaId>()
-  for (const slot of topic.slots()) {
-    if (slot.shownOrigin !== null) {
-      ids.add(slot.shownOrigin.ref.id)
-    }
-  }
-  return [...ids].map(id => Object.freeze({ id, state: factory.certainty(id) }))
+function statesIn(view: PresenceView, topic: TopicNode): DiffParts['replicas'] {
+  const shown = new Set([...view.origins.values()].map(origin => origin.replica).filter(replica => replica.topics.has(topic)))
+  return [...shown].map(({ id, certainty }) => Object.freeze({ id, state: certainty }))
 }
 
 function replacements({ factory }: ResumeContext, topic: TopicNode, replaced: Set<ReplicaId>): Replace[] {

@@ -1,0 +1,265 @@
+import { OrMap } from '../crdt/or-map.ts'
+import { ChangeLog } from './change-log.ts'
+import { createCluster } from './cluster.ts'
+import type { ClusterListener, ClusterPort } from './cluster-port.ts'
+import { Connections } from './connections.ts'
+import { CountHub } from './count-hub.ts'
+import type { Emitter } from './emitter.ts'
+import { LastSeen } from './last-seen.ts'
+import { createLoneCluster } from './lone-cluster.ts'
+import { newIncarnation } from './membership.ts'
+import { MetaDecoder } from './meta.ts'
+import { USERS_TOPIC } from './names.ts'
+import type { ResolvedOptions } from './options.ts'
+import { PresenceFactory } from './presence-factory.ts'
+import { PresenceIndex } from './presence-index.ts'
+import { PresenceView, type Step } from './presence-view.ts'
+import { Pulse } from './pulse.ts'
+import { TopicHub } from './topic-hub.ts'
+import type { TrackerStats } from './types.ts'
+import { UserHub } from './user-hub.ts'
+import { TokenCodec, type Version, type VersionEntry } from './version.ts'
+import { Waiting } from './waiting.ts'
+
+/** Replicas whose certainty nobody needs any more are looked for every so many pulses. */
+const PRUNE_PULSES = 240
+
+/**
+ * One life of a tracker, from start to stop: its state, and the order in which a step of it is done. A change of state first, then the events that
+ * answer it (a rival entry), then what is shown, then those who are told. Nobody is told within a change.
+ */
+export class Life {
+  readonly options: ResolvedOptions
+  readonly map: OrMap
+  readonly index = new PresenceIndex()
+  readonly view: PresenceView
+  readonly metas = new MetaDecoder()
+  readonly factory: PresenceFactory
+  readonly connections: Connections
+  readonly cluster: ClusterPort
+  readonly tokens: TokenCodec
+  readonly log: ChangeLog
+  readonly topics: TopicHub
+  readonly counts: CountHub
+  readonly users: UserHub
+  readonly lastSeen: LastSeen
+  readonly waiting: Waiting
+  readonly pulse: Pulse
+  readonly #emitter: Emitter
+  #depth = 0
+  #version: Version | null = null
+  #outbox: (() => void)[] = []
+  #draining = false
+  #pulses = 0
+  #ownHead = 0
+  #diffs = 0
+
+  constructor(options: ResolvedOptions, id: string, emitter: Emitter) {
+    const { environment, limits, graceMs, gossip } = options
+    const self = { id, incarnation: newIncarnation(environment) }
+    this.options = options
+    this.#emitter = emitter
+    this.map = new OrMap({ self, logLimit: limits.markLog })
+    this.view = new PresenceView(this.index, self, Math.max(graceMs, 2 * gossip.periodMs), () => environment.monotonicMs())
+    this.view.onFlush = step => this.#flushed(step)
+    this.factory = new PresenceFactory(this.metas, this.view.origins)
+    this.tokens = new TokenCodec(options.cluster, options.secret)
+    this.log = new ChangeLog(this.map, this.factory, this.index, limits.changeLog)
+    this.lastSeen = new LastSeen(options.lastSeenMs, () => environment.wallClockMs())
+    this.users = new UserHub(() => this.index.find(USERS_TOPIC), this.lastSeen)
+    this.counts = new CountHub(this.index)
+    this.topics = new TopicHub({
+      factory: this.factory,
+      index: this.index,
+      tokens: this.tokens,
+      version: () => this.version(),
+      busy: () => this.busy
+    })
+    this.waiting = new Waiting(environment)
+    this.connections = new Connections({
+      map: this.map,
+      view: this.view,
+      metas: this.metas,
+      options,
+      environment,
+      step: run => this.step(run)
+    })
+    this.cluster =
+      options.transport === undefined
+        ? createLoneCluster(this.map)
+        : createCluster({ map: this.map, options, environment, transport: options.transport, listener: this.#listener() })
+    this.pulse = new Pulse(environment, { paused: byMs => this.#paused(byMs), tick: nowMs => this.#tick(nowMs) })
+  }
+
+  /** Within a change of state: what is listed is ahead of what was told. */
+  get busy(): boolean {
+    return this.#depth > 0
+  }
+
+  /** Runs a change of state. The outermost one ends the step. */
+  step<T>(run: () => T): T {
+    this.#depth++
+    try {
+      return run()
+    } finally {
+      if (this.#depth === 1) {
+        this.#settle()
+      }
+      this.#depth--
+      if (this.#depth === 0) {
+        this.#told()
+      }
+    }
+  }
+
+  #settle(): void {
+    while (this.connections.own.settleRivals()) {
+      // Each removal may bring another rival to light.
+    }
+    this.view.flush()
+    const head = this.map.record(this.map.self)?.head ?? 0
+    if (head !== this.#ownHead) {
+      this.#ownHead = head
+      this.#version = null
+      this.cluster.changed()
+    }
+  }
+
+  /** After the step: those who wait, then the listeners, each of whom may begin a step of his own. */
+  #told(): void {
+    this.waiting.stepped()
+    this.topics.settled()
+    if (this.#draining) {
+      return
+    }
+    this.#draining = true
+    try {
+      for (let tell = this.#outbox.shift(); tell !== undefined; tell = this.#outbox.shift()) {
+        tell()
+      }
+    } finally {
+      this.#draining = false
+    }
+  }
+
+  #flushed(step: Step): void {
+    this.#version = null
+    this.log.record(step)
+    this.topics.stepped(step)
+    this.counts.stepped(step)
+    for (const [topic, builder] of step.builders) {
+      if (topic.name === USERS_TOPIC) {
+        for (const { type, user } of this.users.stepped(builder)) {
+          this.#outbox.push(() => this.#emitter.emit(type, { user }))
+        }
+      } else if (this.#emitter.has('diff')) {
+        const diff = this.topics.event(topic, builder.cause, builder.build(this.factory), [])
+        if (diff !== null) {
+          this.#diffs++
+          this.#outbox.push(() => this.#emitter.emit('diff', diff))
+        }
+      }
+    }
+  }
+
+  /** What is shown, as the number of events of each replica that are in it. */
+  version(): Version {
+    if (this.#version === null) {
+      const version = new Map<string, VersionEntry>()
+      for (const record of this.map.records()) {
+        const origin = this.view.origins.find(record.ref)
+        if (record.head > 0 && origin?.hidden !== true) {
+          const partial = !record.complete || (origin !== undefined && origin.heldSlots.size > 0)
+          version.set(`${record.ref.id}#${record.ref.incarnation}`, { ref: record.ref, head: record.head, partial })
+        }
+      }
+      this.#version = version
+    }
+    return this.#version
+  }
+
+  #listener(): ClusterListener {
+    const inStep = (change: () => void): void => {
+      this.#depth++
+      try {
+        change()
+      } finally {
+        this.#depth--
+      }
+    }
+    return {
+      merged: (ref, result, cause) => inStep(() => this.view.merged(ref, result, cause)),
+      certainty: (id, state) => inStep(() => this.view.setCertainty(id, state)),
+      hide: (ref, reason) => inStep(() => this.view.setHidden(ref, true, this.map.entries(ref), reason)),
+      show: ref => inStep(() => this.view.setHidden(ref, false, this.map.entries(ref), 'unseen')),
+      drop: (ref, reason) =>
+        inStep(() => {
+          const origin = this.view.origins.find(ref)
+          this.view.drop(ref, this.map.entries(ref), reason)
+          if (origin !== undefined) {
+            this.log.forget(origin)
+          }
+        }),
+      reincarnated: (self, moved) =>
+        inStep(() => {
+          const old = this.view.origins.self
+          this.view.reincarnated(self, moved)
+          this.connections.own.reincarnated(moved)
+          this.log.forget(old)
+        }),
+      emit: (name, detail) => {
+        this.#outbox.push(() => this.#emitter.emit(name, detail))
+      },
+      settled: () => this.step(() => {})
+    }
+  }
+
+  #tick(nowMs: number): void {
+    this.step(() => {
+      this.connections.tick()
+      this.cluster.tick(nowMs)
+      this.view.tick()
+    })
+    this.lastSeen.tick()
+    if (++this.#pulses % PRUNE_PULSES === 0) {
+      const known = new Set(this.cluster.replicas().map(({ id }) => id))
+      this.view.origins.prune(id => known.has(id))
+    }
+  }
+
+  #paused(byMs: number): void {
+    this.connections.paused(byMs)
+    this.view.paused(byMs)
+    this.cluster.paused(byMs)
+  }
+
+  stats(): TrackerStats {
+    return {
+      ...this.cluster.stats(),
+      entries: this.map.count,
+      ownEntries: this.connections.own.size,
+      lingering: this.connections.own.pending,
+      connections: this.connections.size,
+      topics: this.index.size,
+      users: this.index.find(USERS_TOPIC)?.shownKeys ?? 0,
+      origins: this.view.origins.size,
+      changeLog: this.log.size,
+      topicWatches: this.topics.size,
+      userWatches: this.users.size,
+      lastSeen: this.lastSeen.size,
+      waiting: this.waiting.size,
+      diffs: this.#diffs,
+      snapshotsBuilt: this.topics.snapshotsBuilt,
+      listenerErrors: this.#emitter.errors,
+      pauses: this.pulse.pauses,
+      pulseLagMs: this.pulse.lagMs
+    }
+  }
+
+  endAll(): void {
+    this.waiting.endAll()
+    this.topics.endAll()
+    this.counts.endAll()
+    this.users.endAll()
+  }
+}
