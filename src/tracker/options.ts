@@ -1,4 +1,5 @@
 import { MAX_COUNTER } from '../crdt/dot.ts'
+import { DETECTOR_DEFAULTS } from './detector-defaults.ts'
 import { createSystemEnvironment, type Environment } from './environment.ts'
 import { InvalidOptionsError } from './errors.ts'
 import type { Transport } from './transport.ts'
@@ -87,7 +88,7 @@ export const DEFAULTS = {
   ttlMs: 45_000,
   graceMs: 15_000,
   gossip: { heartbeatIntervalMs: 1_000, flushWindowMs: 20, periodMs: 1_000 },
-  detector: { suspectPhi: 3, downPhi: 8, acceptablePauseMs: 1_000, minDeviationMs: 200, windowSize: 100 },
+  detector: DETECTOR_DEFAULTS,
   permdownAfterMs: 1_200_000,
   isolationHoldMs: 300_000,
   readyTimeoutMs: 5_000,
