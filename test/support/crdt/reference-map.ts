@@ -10,6 +10,7 @@ import {
   sameRef
 } from '../../../src/crdt/index.ts'
 import type { MapLike, MapLimits } from './map-like.ts'
+import { show } from './notation.ts'
 import { hashOf, netOf, newRecord, pushMark, type ReferenceRecord, withStateOf } from './reference-record.ts'
 import { type ReferenceBudget, serveFrom } from './reference-serve.ts'
 import type { Rule } from './rules.ts'
@@ -236,7 +237,8 @@ export class ReferenceMap implements MapLike {
   }
 
   #park(record: ReferenceRecord, interval: DeltaInterval): void {
-    if (record.parked.length < this.#limits.parkLimit) {
+    const isParked = record.parked.some(other => show(other) === show(interval))
+    if (!isParked && record.parked.length < this.#limits.parkLimit) {
       record.parked.push(interval)
     }
   }

@@ -139,13 +139,14 @@ function pointOf(record: Point | undefined): Point {
   return { head, horizon, known, cursor: cursor === null ? null : { ...cursor } }
 }
 
+/** A cursor is let go when the head reaches it, and then may start lower; without a step of the head it never goes back. */
 function isForward(a: Point, b: Point): boolean {
   const isCursorForward =
     a.cursor === null ||
     b.cursor === null ||
     b.cursor.asOf > a.cursor.asOf ||
     (b.cursor.asOf === a.cursor.asOf && b.cursor.to >= a.cursor.to)
-  return b.head >= a.head && b.horizon >= a.horizon && b.known >= a.known && isCursorForward
+  return b.head >= a.head && b.horizon >= a.horizon && b.known >= a.known && (isCursorForward || b.head > a.head)
 }
 
 function isMoved(a: Point, b: Point): boolean {
