@@ -187,13 +187,17 @@ export class OrMap {
     return record.count
   }
 
-  /** Hash alarm: the record is loaded again from its owner, its entries stay held meanwhile. False when unknown, or our own. */
-  invalidate(ref: ReplicaRef): boolean {
+  /**
+   * Hash alarm: the record is loaded again from its owner, its entries stay held meanwhile. False when unknown, or our own.
+   *
+   * @param head that the owner announced; what anybody else said of events after it was false. Default: the record's
+   */
+  invalidate(ref: ReplicaRef, head: number = Number.POSITIVE_INFINITY): boolean {
     const record = this.#records.get(refKey(ref))
     if (record === undefined || record === this.#own) {
       return false
     }
-    record.startRepair()
+    record.startRepair(head)
     return true
   }
 

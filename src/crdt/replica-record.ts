@@ -98,8 +98,8 @@ export class ReplicaRecord implements RecordView {
   }
 
   /** From here on only the owner's word counts; what is held stays until it is contradicted. */
-  startRepair(): void {
-    this.repairFrom = Math.max(this.head, this.repairFrom ?? 0)
+  startRepair(head: number): void {
+    this.repairFrom = Math.min(head, Math.max(this.head, this.repairFrom ?? 0))
     this.head = 0
     this.known = 0
     this.horizon = 0
