@@ -4,6 +4,8 @@ import type { Entry } from './entry.ts'
 const CHUNK_MAX = 512
 /** A chunk below a quarter is joined to a neighbour, unless both together would soon be split again. */
 const CHUNK_MIN = CHUNK_MAX / 4
+/** Probes by spacing before a search bisects. */
+const GUESSES = 4
 const JOINED_MAX = (CHUNK_MAX * 3) / 4
 
 /**
@@ -21,11 +23,12 @@ export class DotSequence {
   }
 
   get(counter: number): Entry | undefined {
-    const chunk = this.#chunks[this.#chunkOf(counter)]
-    if (chunk === undefined) {
+    const index = this.#chunkOf(counter)
+    const chunk = this.#chunks[index]
+    if (chunk === undefined || !Number.isInteger(counter)) {
       return undefined
     }
-    const entry = chunk[slotOf(chunk, counter)]
+    const entry = chunk[this.#slotOf(index, counter)]
     return entry !== undefined && entry.counter === counter ? entry : undefined
   }
 
@@ -39,7 +42,7 @@ export class DotSequence {
       this.#size++
       return undefined
     }
-    const slot = counter > (chunk[chunk.length - 1] as Entry).counter ? chunk.length : slotOf(chunk, counter)
+    const slot = counter > (chunk[chunk.length - 1] as Entry).counter ? chunk.length : this.#slotOf(index, counter)
     const held = chunk[slot]
     if (held !== undefined && held.counter === counter) {
       chunk[slot] = entry
@@ -63,7 +66,7 @@ export class DotSequence {
     if (chunk === undefined) {
       return undefined
     }
-    const slot = slotOf(chunk, counter)
+    const slot = this.#slotOf(index, counter)
     const entry = chunk[slot]
     if (entry === undefined || entry.counter !== counter) {
       return undefined
@@ -81,7 +84,7 @@ export class DotSequence {
   /** Walks the dots above `after` upwards until `visit` returns false. Nothing may be put or removed meanwhile. */
   walk(after: number, visit: (entry: Entry) => boolean): void {
     let index = Math.max(0, this.#chunkOf(after))
-    let slot = slotAfter(this.#chunks[index], after)
+    let slot = this.#size === 0 ? 0 : this.#slotOf(index, Math.floor(after) + 1)
     for (; index < this.#chunks.length; index++, slot = 0) {
       const chunk = this.#chunks[index] as Entry[]
       for (; slot < chunk.length; slot++) {
@@ -95,7 +98,7 @@ export class DotSequence {
   /** The entries with dots above `after`, ascending. Safe while nothing is put or removed. */
   *after(after: number): IterableIterator<Entry> {
     let index = Math.max(0, this.#chunkOf(after))
-    let slot = slotAfter(this.#chunks[index], after)
+    let slot = this.#size === 0 ? 0 : this.#slotOf(index, Math.floor(after) + 1)
     for (; index < this.#chunks.length; index++, slot = 0) {
       const chunk = this.#chunks[index] as Entry[]
       for (; slot < chunk.length; slot++) {
@@ -121,6 +124,37 @@ export class DotSequence {
       }
     }
     return low - 1
+  }
+
+  /**
+   * The slot of the first entry at or above the dot in a chunk; the length when there is none. Every probe may be a cache miss, so
+   * the first ones guess by the spacing of the dots; and because dots are distinct integers, a probe that is off by n dots is off by
+   * at most n slots. Where nothing was removed the first probe hits; the bisection after the guesses bounds the worst case.
+   */
+  #slotOf(index: number, counter: number): number {
+    const chunk = this.#chunks[index] as Entry[]
+    const first = this.#firsts[index] as number
+    const beyond = this.#firsts[index + 1] ?? (chunk[chunk.length - 1] as Entry).counter + 1
+    const density = chunk.length / (beyond - first)
+    let low = 0
+    let high = chunk.length
+    let probe = Math.trunc((counter - first) * density)
+    for (let probes = 1; low < high; probes++) {
+      probe = Math.max(low, Math.min(high - 1, probe))
+      const difference = counter - (chunk[probe] as Entry).counter
+      if (difference === 0) {
+        return probe
+      }
+      if (difference > 0) {
+        low = probe + 1
+        high = Math.min(high, probe + difference)
+      } else {
+        high = probe
+        low = Math.max(low, probe + difference)
+      }
+      probe = probes < GUESSES ? probe + Math.round(difference * density) : (low + high) >>> 1
+    }
+    return low
   }
 
   #insertAt(index: number, slot: number, entry: Entry): void {
@@ -162,23 +196,4 @@ export class DotSequence {
     this.#chunks.splice(index, 1)
     this.#firsts.splice(index, 1)
   }
-}
-
-/** The slot of the first entry at or above the dot; the length when there is none. */
-function slotOf(chunk: readonly Entry[], counter: number): number {
-  let low = 0
-  let high = chunk.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((chunk[middle] as Entry).counter < counter) {
-      low = middle + 1
-    } else {
-      high = middle
-    }
-  }
-  return low
-}
-
-function slotAfter(chunk: readonly Entry[] | undefined, after: number): number {
-  return chunk === undefined ? 0 : slotOf(chunk, after + 1)
 }
