@@ -1,16 +1,18 @@
 import type { DeltaInterval } from '../../crdt/delta-interval.ts'
 import { MAX_COUNTER } from '../../crdt/dot.ts'
-import { createEntry, type Entry, type EntryState, type Over } from '../../crdt/entry.ts'
+import { createEntry, type Entry, type EntryContent, type EntryState, type Over } from '../../crdt/entry.ts'
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
 import { checkCount, checkedList, checkInteger } from './checks.ts'
-import { countOf, DictionaryReader, DictionaryWriter } from './dictionary.ts'
+import { DictionaryReader, DictionaryWriter } from './dictionary.ts'
 import type { FrameLimits } from './frame-limits.ts'
 import { checkMeta, NO_META } from './meta.ts'
+import type { PayloadReader, PayloadWriter } from './payload.ts'
 import type { ReplicaTable, ReplicaTableWriter } from './replica-table.ts'
 import { readSessions, SessionWriter } from './session-column.ts'
-import { column, emptyColumns, type ReadColumns, readTable, table, writeTable } from './table.ts'
-import { readTexts, type TextBudget, type TextSpec, writeTexts } from './text-block.ts'
+import { column, countOf, emptyColumns, type ReadColumns, readTable, table, writeTable } from './table.ts'
+import { readTexts, writeTexts } from './text-block.ts'
+import type { TextBudget, TextSpec } from './text-budget.ts'
 
 /** References to texts, prefixes and refs are bounded by the number of those, not by this. */
 const REFERENCE = 2 ** 32
@@ -40,17 +42,22 @@ const OVERS = table({ replica: column('adds.over.replica', 0, REFERENCE), head: 
 export class AddsWriter {
   readonly #replicas: ReplicaTableWriter
   readonly #limits: FrameLimits
-  readonly #topics = new DictionaryWriter()
+  readonly #budget: TextBudget
+  readonly #topics: DictionaryWriter
   /** Keys and users are one kind of name: often one text is both. */
-  readonly #names = new DictionaryWriter()
-  readonly #metas = new DictionaryWriter([NO_META])
+  readonly #names: DictionaryWriter
+  readonly #metas: DictionaryWriter
   readonly #sessions = new SessionWriter()
   readonly #rows = emptyColumns(ADDS)
   readonly #overs = emptyColumns(OVERS)
 
-  constructor(replicas: ReplicaTableWriter, limits: FrameLimits) {
+  constructor({ replicas, limits, budget }: PayloadWriter) {
     this.#replicas = replicas
     this.#limits = limits
+    this.#budget = budget
+    this.#topics = new DictionaryWriter(nameSpec('adds.topic', limits), budget)
+    this.#names = new DictionaryWriter(nameSpec('adds.key', limits), budget)
+    this.#metas = new DictionaryWriter(metaSpec(limits), budget, [NO_META])
   }
 
   /** Takes the entries of one interval. @throws InvalidFrameError */
@@ -64,15 +71,11 @@ export class AddsWriter {
     }
   }
 
-  write(writer: ByteWriter, budget: TextBudget): void {
+  write(writer: ByteWriter): void {
     writeTable(writer, ADDS, { ...this.#rows, session: this.#sessions.references })
     writeTable(writer, OVERS, this.#overs)
-    for (const [dictionary, spec] of [
-      [this.#topics, nameSpec('adds.topic', this.#limits)],
-      [this.#names, nameSpec('adds.key', this.#limits)],
-      [this.#metas, metaSpec(this.#limits)]
-    ] as const) {
-      writeTexts(writer, dictionary.fresh, spec, budget)
+    for (const { fresh, spec } of [this.#topics, this.#names, this.#metas]) {
+      writeTexts(writer, fresh, spec, this.#budget)
     }
     for (const meta of this.#metas.fresh) {
       checkMeta(meta)
@@ -99,6 +102,7 @@ export class AddsWriter {
       this.#overs.head.push(over.head)
     }
     checkCount('adds.over', this.#overs.head.length, this.#limits.overs)
+    spendTexts(this.#budget, entry)
   }
 }
 
@@ -110,12 +114,14 @@ export class AddsReader {
   readonly #names: DictionaryReader
   readonly #metas: DictionaryReader
   readonly #sessions: readonly string[]
+  readonly #budget: TextBudget
   #next = 0
   #nextOver = 0
 
   /** @throws InvalidFrameError */
-  constructor(reader: ByteReader, count: number, replicas: ReplicaTable, limits: FrameLimits, budget: TextBudget) {
+  constructor({ reader, limits, budget }: PayloadReader, count: number, replicas: ReplicaTable) {
     const rows = readTable(reader, ADDS, count)
+    this.#budget = budget
     this.#rows = rows
     this.#overs = readOvers(reader, rows.overs, replicas, limits)
     const texts = (spec: TextSpec, fresh: number): string[] => readTexts(reader, fresh, spec, budget)
@@ -161,6 +167,7 @@ export class AddsReader {
       epoch: rows.epoch[row] as number,
       over: firstOver === this.#nextOver ? NOBODY : this.#overs.slice(firstOver, this.#nextOver)
     }
+    spendTexts(this.#budget, content)
     return createEntry(content, counter, rows.state[row] as EntryState)
   }
 }
@@ -176,6 +183,14 @@ function readOvers(reader: ByteReader, counts: Float64Array, replicas: ReplicaTa
   checkCount('adds.over', total, limits.overs)
   const { replica, head } = readTable(reader, OVERS, total)
   return Array.from(head, (value, i) => ({ replica: replicas.ref(replica[i] as number, 'adds.over.replica'), head: value }))
+}
+
+/**
+ * A text stands in a frame once, but every entry that has it is hashed with it: few bytes with one long meta for thousands of
+ * entries would be seconds of work.
+ */
+function spendTexts(budget: TextBudget, { topic, key, user, meta }: EntryContent): void {
+  budget.spend(topic.length + key.length + user.length + meta.length, 'adds')
 }
 
 function nameSpec(field: string, limits: FrameLimits): TextSpec {

@@ -5,7 +5,7 @@ import { AddsReader, AddsWriter } from './adds.ts'
 import { bitOf, checkCount, checkedList, checkInteger } from './checks.ts'
 import { MarksReader, MarksWriter } from './marks.ts'
 import type { PayloadReader, PayloadWriter } from './payload.ts'
-import type { ReplicaTable, ReplicaTableWriter } from './replica-table.ts'
+import type { ReplicaTable } from './replica-table.ts'
 import { type Columns, column, emptyColumns, type ReadColumns, readTable, table, writeTable } from './table.ts'
 
 const ANSWER = 1
@@ -30,32 +30,34 @@ const INTERVALS = table({
 })
 
 /** Layout: flags, replicas, number of intervals, their table, adds, marks. */
-export function writeDelta({ writer, replicas, limits, budget }: PayloadWriter, delta: Delta): void {
+export function writeDelta(payload: PayloadWriter, delta: Delta): void {
+  const { writer, replicas, limits } = payload
   const rows = emptyColumns(INTERVALS)
-  const adds = new AddsWriter(replicas, limits)
+  const adds = new AddsWriter(payload)
   const marks = new MarksWriter(limits)
   for (const interval of checkedList('intervals', delta.intervals, limits.intervals)) {
     checkSpan(interval)
-    takeInterval(rows, interval, replicas)
+    rows.replica.push(replicas.ref(interval.replica))
     adds.take(interval)
     marks.take(interval)
+    takeInterval(rows, interval)
   }
   writer.byte(bitOf('answer', delta.answer) * ANSWER)
-  replicas.write(writer, budget)
+  replicas.write(writer)
   writer.varint(delta.intervals.length)
   writeTable(writer, INTERVALS, rows)
-  adds.write(writer, budget)
+  adds.write(writer)
   marks.write(writer)
 }
 
 /** @throws InvalidFrameError */
 export function readDelta(payload: PayloadReader): Delta {
-  const { reader, limits, budget } = payload
+  const { reader, limits } = payload
   const flags = reader.integer('flags', FLAGS)
   const replicas = payload.replicas()
   const count = reader.integer('intervals', limits.intervals)
   const rows = readTable(reader, INTERVALS, count)
-  const adds = new AddsReader(reader, total('adds', rows.adds, limits.adds), replicas, limits, budget)
+  const adds = new AddsReader(payload, total('adds', rows.adds, limits.adds), replicas)
   const marks = new MarksReader(reader, total('marks', rows.marks, limits.marks))
   const intervals: DeltaInterval[] = []
   for (let i = 0; i < count; i++) {
@@ -64,8 +66,7 @@ export function readDelta(payload: PayloadReader): Delta {
   return { type: 'delta', intervals, answer: flags === ANSWER }
 }
 
-function takeInterval(rows: Columns<typeof INTERVALS>, interval: DeltaInterval, replicas: ReplicaTableWriter): void {
-  rows.replica.push(replicas.ref(interval.replica))
+function takeInterval(rows: Columns<typeof INTERVALS>, interval: DeltaInterval): void {
   rows.shard.push(interval.shard)
   rows.from.push(interval.from)
   rows.span.push(interval.to - interval.from)

@@ -1,4 +1,5 @@
 import { InvalidFrameError } from './invalid-frame-error.ts'
+import { spendText, type TextBudget, type TextSpec } from './text-budget.ts'
 
 /**
  * Texts of a frame by first use. A reference is 0 for a text that is new, which is then the next one in the block of texts,
@@ -6,20 +7,26 @@ import { InvalidFrameError } from './invalid-frame-error.ts'
  */
 export class DictionaryWriter {
   readonly #positions = new Map<string, number>()
+  readonly spec: TextSpec
+  readonly #budget: TextBudget
   /** The new texts, in order. */
   readonly fresh: string[] = []
 
-  constructor(known: readonly string[] = []) {
+  constructor(spec: TextSpec, budget: TextBudget, known: readonly string[] = []) {
+    this.spec = spec
+    this.#budget = budget
     for (const text of known) {
       this.#positions.set(text, this.#positions.size)
     }
   }
 
+  /** @throws InvalidFrameError for what is no text of the block, or past the budget */
   reference(text: string): number {
     const position = this.#positions.get(text)
     if (position !== undefined) {
       return this.#positions.size - position
     }
+    spendText(text, this.spec, this.#budget)
     this.#positions.set(text, this.#positions.size)
     this.fresh.push(text)
     return 0
@@ -48,15 +55,4 @@ export class DictionaryReader {
     }
     return text
   }
-}
-
-/** How many rows of a column have this value: the number of new texts. */
-export function countOf(values: Float64Array, wanted: number): number {
-  let count = 0
-  for (let i = 0; i < values.length; i++) {
-    if (values[i] === wanted) {
-      count++
-    }
-  }
-  return count
 }

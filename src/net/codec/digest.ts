@@ -28,7 +28,7 @@ const UNREACHED = table({ id: column('unreached', 0, 2 ** 32) })
 export function writeDigest(payload: PayloadWriter, digest: Digest): void {
   payload.writer.byte(bitOf('reply', digest.reply) * REPLY)
   nameDigest(payload, digest.entries, digest.unreached)
-  payload.replicas.write(payload.writer, payload.budget)
+  payload.replicas.write(payload.writer)
   writeDigestEntries(payload, digest.entries)
   writeUnreached(payload, digest.unreached)
 }

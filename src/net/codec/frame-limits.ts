@@ -7,7 +7,10 @@
 export interface FrameLimits {
   /** The encoded frame, in bytes. Default 65,536. */
   readonly frameBytes: number
-  /** All texts of a frame written out once each, in bytes. Default 1,048,576; the sizes that `entryBytes` estimates stay far below. */
+  /**
+   * All texts of a frame, in bytes where they are written out, and again in characters for each entry that has them. Default 1,048,576;
+   * frames that are filled by the sizes that `entryBytes` estimates stay far below.
+   */
   readonly textBytes: number
   /** Entries over all intervals of a delta. Default 8,192. */
   readonly adds: number

@@ -27,7 +27,7 @@ const RELAYED = table({
  *
  * An idle one of the sender takes at most 32 bytes as a frame, the container's 4 included, while counter and head are below 2^28.
  */
-export function writeHeartbeat({ writer, replicas, limits, budget }: PayloadWriter, heartbeat: Heartbeat): void {
+export function writeHeartbeat({ writer, replicas, limits }: PayloadWriter, heartbeat: Heartbeat): void {
   const { replica, counter, ageMs, head, hash, digestHash } = heartbeat
   const named = replicas.mustName(replica)
   const bytes = named ? 0 : incarnationBytes(replica.incarnation)
@@ -51,7 +51,7 @@ export function writeHeartbeat({ writer, replicas, limits, budget }: PayloadWrit
     rows.ageMs.push(one.ageMs)
   }
   if (named || relayed.length > 0) {
-    replicas.write(writer, budget)
+    replicas.write(writer)
   }
   if (relayed.length > 0) {
     writer.varint(relayed.length)

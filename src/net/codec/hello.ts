@@ -25,7 +25,7 @@ export function writeHello(payload: PayloadWriter, hello: Hello): void {
   if (hello.want !== 'all') {
     nameRequests(payload, hello.want)
   }
-  replicas.write(writer, payload.budget)
+  replicas.write(writer)
   writeDigestEntries(payload, hello.digest)
   writeUnreached(payload, hello.unreached)
   if (hello.want !== 'all') {

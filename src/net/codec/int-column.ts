@@ -1,5 +1,5 @@
 import type { ByteReader } from './byte-reader.ts'
-import { type ByteWriter, MAX_VARINT, varintSize } from './byte-writer.ts'
+import { type ByteWriter, varintSize } from './byte-writer.ts'
 import { InvalidFrameError } from './invalid-frame-error.ts'
 
 /**
@@ -40,7 +40,9 @@ export function columnSize(values: Values): number {
   return values.length === 0 ? 0 : plan(values).size
 }
 
-/** Writes integers 0 … 2^53, which the caller has checked. An empty column has no bytes. */
+/**
+ * Writes integers 0 … 2^52, which the caller has checked: then no zigzag difference is above 2^53. An empty column has no bytes.
+ */
 export function writeColumn(writer: ByteWriter, values: Values): void {
   if (values.length === 0) {
     return
@@ -267,6 +269,3 @@ function readPacked(reader: ByteReader, count: number, width: number, field: str
   }
   return result
 }
-
-/** No value of a column is above this; the fields' own ranges are narrower. */
-export const MAX_COLUMN_VALUE = MAX_VARINT

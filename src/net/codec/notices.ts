@@ -8,10 +8,10 @@ const BEATS = 1
 const TOO_FAR_AHEAD = 2
 
 /** Layout: flags, table of replicas with the sender's own, head. */
-export function writeBye({ writer, replicas, budget }: PayloadWriter, bye: Bye): void {
+export function writeBye({ writer, replicas }: PayloadWriter, bye: Bye): void {
   replicas.ref(bye.replica)
   writer.byte(bitOf('announce', bye.announce) * ANNOUNCE)
-  replicas.write(writer, budget)
+  replicas.write(writer)
   writer.integer('head', bye.head, MAX_COUNTER)
 }
 
@@ -23,10 +23,10 @@ export function readBye(payload: PayloadReader): Bye {
 }
 
 /** Layout: flags, table of replicas with the rejected one, the known incarnation. */
-export function writeStale({ writer, replicas, budget }: PayloadWriter, stale: Stale): void {
+export function writeStale({ writer, replicas }: PayloadWriter, stale: Stale): void {
   replicas.ref(stale.rejected)
   writer.byte(bitOf('beats', stale.beats) * BEATS + bitOf('tooFarAhead', stale.tooFarAhead) * TOO_FAR_AHEAD)
-  replicas.write(writer, budget)
+  replicas.write(writer)
   writer.integer('known', stale.known, MAX_COUNTER)
 }
 

@@ -4,7 +4,7 @@ import { ByteWriter } from './byte-writer.ts'
 import type { FrameLimits } from './frame-limits.ts'
 import { InvalidFrameError } from './invalid-frame-error.ts'
 import { ReplicaTable, ReplicaTableWriter } from './replica-table.ts'
-import { TextBudget } from './text-block.ts'
+import { TextBudget } from './text-budget.ts'
 
 /** What the parts of one payload share while it is written. */
 export interface PayloadWriter {
@@ -26,8 +26,8 @@ export interface PayloadReader {
 }
 
 export function createPayloadWriter(sender: ReplicaId | undefined, limits: FrameLimits): PayloadWriter {
-  const replicas = new ReplicaTableWriter(sender, limits)
-  return { writer: new ByteWriter(), replicas, limits, budget: new TextBudget(limits.textBytes) }
+  const budget = new TextBudget(limits.textBytes)
+  return { writer: new ByteWriter(), replicas: new ReplicaTableWriter(sender, limits, budget), limits, budget }
 }
 
 export function createPayloadReader(payload: Uint8Array, sender: ReplicaId | undefined, limits: FrameLimits): PayloadReader {

@@ -2,10 +2,9 @@ import type { PullRequest } from '../../crdt/delta-interval.ts'
 import { MAX_COUNTER, MAX_SHARD } from '../../crdt/dot.ts'
 import type { Pull } from '../../tracker/messages.ts'
 import { checkedList, checkInteger } from './checks.ts'
-import { countOf } from './dictionary.ts'
 import type { PayloadReader, PayloadWriter } from './payload.ts'
 import type { ReplicaTable } from './replica-table.ts'
-import { column, emptyColumns, readTable, table, writeTable } from './table.ts'
+import { column, countOf, emptyColumns, readTable, table, writeTable } from './table.ts'
 
 const REQUESTS = table({
   replica: column('requests.replica', 0, 2 ** 32),
@@ -24,7 +23,7 @@ const CURSORS = table({
 /** Layout: table of replicas, requests. */
 export function writePull(payload: PayloadWriter, pull: Pull): void {
   nameRequests(payload, pull.requests)
-  payload.replicas.write(payload.writer, payload.budget)
+  payload.replicas.write(payload.writer)
   writeRequests(payload, pull.requests)
 }
 

@@ -4,7 +4,8 @@ import type { ByteWriter } from './byte-writer.ts'
 import { checkCount, checkInteger } from './checks.ts'
 import type { FrameLimits } from './frame-limits.ts'
 import { InvalidFrameError } from './invalid-frame-error.ts'
-import { readTexts, type TextBudget, writeTexts } from './text-block.ts'
+import { readTexts, writeTexts } from './text-block.ts'
+import { spendText, type TextBudget, type TextSpec } from './text-budget.ts'
 
 /** Bytes of the largest incarnation, 2^52. */
 const MAX_INCARNATION_BYTES = 7
@@ -19,13 +20,15 @@ const MAX_INCARNATION_BYTES = 7
 export class ReplicaTableWriter {
   readonly #sender: ReplicaId | undefined
   readonly #limits: FrameLimits
+  readonly #budget: TextBudget
   readonly #ids = new Map<ReplicaId, number>()
   readonly #refs = new Map<ReplicaId, Map<number, number>>()
   readonly #order: ReplicaRef[] = []
 
-  constructor(sender: ReplicaId | undefined, limits: FrameLimits) {
+  constructor(sender: ReplicaId | undefined, limits: FrameLimits, budget: TextBudget) {
     this.#sender = sender
     this.#limits = limits
+    this.#budget = budget
   }
 
   /** False when the receiver has the id from the stream. @throws InvalidFrameError */
@@ -36,14 +39,15 @@ export class ReplicaTableWriter {
 
   /** @throws InvalidFrameError */
   id(id: ReplicaId): number {
-    if (id === this.#sender) {
+    if (id === this.#sender && id !== undefined) {
       return 0
     }
     const known = this.#ids.get(id)
     if (known !== undefined) {
       return known
     }
-    checkId(id)
+    spendText(id, idSpec(this.#limits), this.#budget)
+    checkIdLength(id)
     this.#ids.set(id, this.#ids.size + 1)
     checkCount('replica ids', this.#ids.size, this.#limits.replicas)
     return this.#ids.size
@@ -63,9 +67,9 @@ export class ReplicaTableWriter {
     return this.#order.length - 1
   }
 
-  write(writer: ByteWriter, budget: TextBudget): void {
+  write(writer: ByteWriter): void {
     writer.varint(this.#ids.size)
-    writeTexts(writer, [...this.#ids.keys()], idSpec(this.#limits), budget)
+    writeTexts(writer, [...this.#ids.keys()], idSpec(this.#limits), this.#budget)
     writer.varint(this.#order.length)
     for (const ref of this.#order) {
       const bytes = incarnationBytes(ref.incarnation)
@@ -85,7 +89,7 @@ export class ReplicaTable {
     this.#sender = sender
     this.#ids = readTexts(reader, reader.integer('replica ids', limits.replicas), idSpec(limits), budget)
     for (const id of this.#ids) {
-      checkId(id)
+      checkIdLength(id)
     }
     const count = reader.integer('replica refs', limits.replicas)
     for (let i = 0; i < count; i++) {
@@ -134,17 +138,20 @@ function checkRef(ref: ReplicaRef): void {
   if (typeof ref !== 'object' || ref === null) {
     throw new InvalidFrameError('replica', ref, '{ id, incarnation }')
   }
+  if (typeof ref.id !== 'string') {
+    throw new InvalidFrameError('replica.id', ref.id, 'a string')
+  }
   checkInteger('replica.incarnation', ref.incarnation, MAX_COUNTER)
 }
 
 /** Bytes are checked with the text; the map counts code units. */
-function checkId(id: ReplicaId): void {
-  if (typeof id !== 'string' || id.length > MAX_REPLICA_ID_LENGTH) {
-    throw new InvalidFrameError('replica.id', id, `text of at most ${MAX_REPLICA_ID_LENGTH} UTF-16 code units`)
+function checkIdLength(id: ReplicaId): void {
+  if (id.length > MAX_REPLICA_ID_LENGTH) {
+    throw new InvalidFrameError('replica.id', id, `at most ${MAX_REPLICA_ID_LENGTH} UTF-16 code units`)
   }
 }
 
-function idSpec(limits: FrameLimits): { field: string; minBytes: number; maxBytes: number } {
+function idSpec(limits: FrameLimits): TextSpec {
   return { field: 'replica.id', minBytes: 1, maxBytes: limits.idBytes }
 }
 

@@ -1,8 +1,8 @@
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
-import { countOf } from './dictionary.ts'
 import { readColumn, writeColumn } from './int-column.ts'
 import { InvalidFrameError } from './invalid-frame-error.ts'
+import { countOf } from './table.ts'
 
 const SESSION = /^[A-Za-z0-9_-]{16}$/
 const SESSION_BYTES = 12

@@ -87,6 +87,17 @@ export function readTable<K extends string>(
   return columns
 }
 
+/** How many rows of a column have this value: the number of new texts. */
+export function countOf(values: Float64Array, wanted: number): number {
+  let count = 0
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === wanted) {
+      count++
+    }
+  }
+  return count
+}
+
 function hasBit(bits: number, index: number): boolean {
   return Math.floor(bits / 2 ** index) % 2 === 1
 }

@@ -1,33 +1,9 @@
 import { type ByteReader, textOf } from './byte-reader.ts'
-import { type ByteWriter, checkText, utf8 } from './byte-writer.ts'
-import { countOf } from './dictionary.ts'
+import { type ByteWriter, utf8 } from './byte-writer.ts'
 import { columnSize } from './int-column.ts'
 import { InvalidFrameError } from './invalid-frame-error.ts'
-import { type Columns, column, readTable, table, writeTable } from './table.ts'
-
-/** What the texts of a block are, and how long each may be in UTF-8. */
-export interface TextSpec {
-  readonly field: string
-  readonly minBytes: number
-  readonly maxBytes: number
-}
-
-/** Bytes of text that a frame may still write out: sharing must not turn 64 KiB into gigabytes. */
-export class TextBudget {
-  readonly #maxBytes: number
-  #bytes = 0
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  spend(bytes: number, field: string): void {
-    this.#bytes += bytes
-    if (this.#bytes > this.#maxBytes) {
-      throw new InvalidFrameError(field, `${this.#bytes} bytes of text`, `at most ${this.#maxBytes} in a frame`)
-    }
-  }
-}
+import { type Columns, column, countOf, readTable, table, writeTable } from './table.ts'
+import type { TextBudget, TextSpec } from './text-budget.ts'
 
 /** Decimal digits at the end of a text that may travel as a number: it stays a safe integer. */
 const MAX_DIGITS = 15
@@ -46,16 +22,14 @@ interface TextRows {
 }
 
 /**
- * Writes texts whose number the reader knows. Numbers are split off (`user:17`, `user:4711`) when that leaves half as many stems, or for a single text.
+ * Writes texts, checked by `spendText`, whose number the reader knows. Numbers are split off (`user:17`, `user:4711`) when that
+ * leaves at most half as many stems, or for a single text.
  *
- * @throws InvalidFrameError for a text that is no string, not well-formed, too short or too long, or past the budget
+ * @throws InvalidFrameError when what stems share goes past the budget
  */
 export function writeTexts(writer: ByteWriter, texts: readonly string[], spec: TextSpec, budget: TextBudget): void {
   if (texts.length === 0) {
     return
-  }
-  for (const text of texts) {
-    budget.spend(checkText(text, spec.field, spec.minBytes, spec.maxBytes), spec.field)
   }
   const { rows, stems } = splitTexts(texts)
   writeTable(writer, TEXTS, rows)
