@@ -1,4 +1,5 @@
 import { BLOCK_SLOTS, BlockBounds, blockOf, NEVER } from './block-bounds.ts'
+import { checkDuration, checkFinite, checkInteger, checkPositive } from './checks.ts'
 import { generationOf, type Handle, MAX_GENERATION, MAX_SLOTS, makeHandle, slotOf } from './connection-handle.ts'
 
 export { decodeConnectionId, encodeConnectionId, type Handle } from './connection-handle.ts'
@@ -6,7 +7,10 @@ export { decodeConnectionId, encodeConnectionId, type Handle } from './connectio
 export interface ConnectionTableOptions {
   /** A connection that was not heard of for so long has expired. More than 0, at most 2^31 (24.8 days). */
   readonly ttlMs: number
-  /** Slots to begin with; a full table doubles. Default 1,024. */
+  /**
+   * Slots to begin with; a full table doubles, and copies what it holds. Default 1,024. Memory that was never used is
+   * not backed by the system, so the largest number of connections to expect is a good value: nothing is ever copied.
+   */
   readonly initialCapacity?: number
   /** How often one slot is given out before it is retired. Default and most: 2^27 − 1. Smaller ones are for tests. */
   readonly maxGeneration?: number
@@ -65,11 +69,9 @@ export class ConnectionTable {
 
   constructor(options: ConnectionTableOptions) {
     const { ttlMs, initialCapacity = 1_024, maxGeneration = MAX_GENERATION } = options
-    if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) {
-      throw new RangeError(`ttlMs is ${ttlMs}, allowed is a number above 0, up to ${MAX_TTL_MS}`)
-    }
-    checkInteger('initialCapacity', initialCapacity, MAX_SLOTS)
-    checkInteger('maxGeneration', maxGeneration, MAX_GENERATION)
+    checkPositive('ttlMs', ttlMs, MAX_TTL_MS)
+    checkInteger('initialCapacity', initialCapacity, 1, MAX_SLOTS)
+    checkInteger('maxGeneration', maxGeneration, 1, MAX_GENERATION)
     this.#ttlTicks = Math.ceil(ttlMs)
     this.#maxGeneration = maxGeneration
     this.#capacity = initialCapacity
@@ -89,9 +91,7 @@ export class ConnectionTable {
    * @throws RangeError when `nowMs` is no finite number, or 2^26 connections are open.
    */
   connect(userIndex: number, nowMs: number): Handle {
-    if (userIndex >>> 0 !== userIndex) {
-      throw new RangeError(`userIndex is ${userIndex}, allowed is an integer from 0 to ${2 ** 32 - 1}`)
-    }
+    checkInteger('userIndex', userIndex, 0, 2 ** 32 - 1)
     const deadline = this.#deadlineAt(nowMs)
     const slot = this.#takeSlot()
     const generation = this.#words[2 * slot]! & ~FREE || 1
@@ -180,9 +180,7 @@ export class ConnectionTable {
 
   /** This process stood still: every deadline moves later by `byMs` (0 or more). O(1). */
   extendAll(byMs: number): void {
-    if (!(byMs >= 0 && byMs < Infinity)) {
-      throw new RangeError(`byMs is ${byMs}, allowed is a finite number from 0`)
-    }
+    checkDuration('byMs', byMs)
     // INV-62: a whole base keeps the sums exact, and rounding up is never early.
     this.#baseMs += Math.ceil(byMs)
   }
@@ -212,9 +210,7 @@ export class ConnectionTable {
    * are longer than the time that went by can bring about, is due then.
    */
   #rebase(nowMs: number): void {
-    if (!Number.isFinite(nowMs)) {
-      throw new RangeError(`nowMs is ${nowMs}, allowed is a finite number`)
-    }
+    checkFinite('nowMs', nowMs)
     const wholeMs = Math.floor(nowMs)
     const baseMs = Math.min(wholeMs - 1, Math.max(0, wholeMs - KEPT_PAST_MS))
     const shift = baseMs - this.#baseMs
@@ -300,10 +296,4 @@ function grown(from: Uint32Array, length: number): Uint32Array {
   const to = new Uint32Array(length)
   to.set(from)
   return to
-}
-
-function checkInteger(name: string, value: number, max: number): void {
-  if (!Number.isSafeInteger(value) || value < 1 || value > max) {
-    throw new RangeError(`${name} is ${value}, allowed is an integer from 1 to ${max}`)
-  }
 }

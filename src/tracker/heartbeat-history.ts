@@ -1,3 +1,5 @@
+import { checkInteger, checkPositive } from './checks.ts'
+
 export interface HeartbeatHistoryOptions {
   /** How many intervals are kept; the oldest makes room. Two at least. */
   readonly windowSize: number
@@ -5,6 +7,7 @@ export interface HeartbeatHistoryOptions {
   readonly firstEstimateMs: number
 }
 
+const MAX_WINDOW = 2 ** 20
 /** Longer intervals are no interval of any heartbeat: they count as this, so that no sum loses its small parts. */
 const MAX_INTERVAL_MS = 2 ** 31
 
@@ -24,12 +27,8 @@ export class HeartbeatHistory {
 
   constructor(options: HeartbeatHistoryOptions) {
     const { windowSize, firstEstimateMs } = options
-    if (!Number.isSafeInteger(windowSize) || windowSize < 2) {
-      throw new RangeError(`windowSize is ${windowSize}, allowed is an integer from 2`)
-    }
-    if (!(firstEstimateMs > 0 && firstEstimateMs <= MAX_INTERVAL_MS)) {
-      throw new RangeError(`firstEstimateMs is ${firstEstimateMs}, allowed is a number above 0, up to ${MAX_INTERVAL_MS}`)
-    }
+    checkInteger('windowSize', windowSize, 2, MAX_WINDOW)
+    checkPositive('firstEstimateMs', firstEstimateMs, MAX_INTERVAL_MS)
     this.#intervals = new Float64Array(windowSize)
     this.#originMs = firstEstimateMs
     this.record(firstEstimateMs - firstEstimateMs / 4)

@@ -1,3 +1,4 @@
+import { checkDuration, checkPositive } from './checks.ts'
 import { HeartbeatHistory } from './heartbeat-history.ts'
 import { logNormalTail } from './normal-tail.ts'
 
@@ -84,12 +85,8 @@ export class PhiAccrualDetector {
   #lastSignMs = -Infinity
 
   constructor(options: PhiOptions) {
-    if (!(options.acceptablePauseMs >= 0 && options.acceptablePauseMs < Infinity)) {
-      throw new RangeError(`acceptablePauseMs is ${options.acceptablePauseMs}, allowed is a finite number from 0`)
-    }
-    if (!(options.minDeviationMs > 0 && options.minDeviationMs < Infinity)) {
-      throw new RangeError(`minDeviationMs is ${options.minDeviationMs}, allowed is a finite number above 0`)
-    }
+    checkDuration('acceptablePauseMs', options.acceptablePauseMs)
+    checkPositive('minDeviationMs', options.minDeviationMs, Number.MAX_VALUE)
     this.#history = new HeartbeatHistory(options)
     this.#acceptablePauseMs = options.acceptablePauseMs
     this.#minDeviationMs = options.minDeviationMs
@@ -149,9 +146,7 @@ export class PhiAccrualDetector {
 
   /** This process stood still for `ms`: that is taken off the peer's silence, and off the interval in progress. */
   extend(ms: number): void {
-    if (!(ms >= 0 && ms < Infinity)) {
-      throw new RangeError(`ms is ${ms}, allowed is a finite number from 0`)
-    }
+    checkDuration('ms', ms)
     this.#lastSignMs += ms
     if (this.#lastHeartbeatMs !== undefined) {
       this.#lastHeartbeatMs += ms
