@@ -1,9 +1,10 @@
+import type { Entry } from '../crdt/entry.ts'
 import type { OrMap } from '../crdt/or-map.ts'
+import { USERS_TOPIC } from './names.ts'
 import type { Origin } from './origin.ts'
-import type { PresenceFactory } from './presence-factory.ts'
 import type { PresenceIndex, TopicNode } from './presence-index.ts'
 import type { Step } from './presence-view.ts'
-import type { Presence } from './types.ts'
+import { Queue } from './queue.ts'
 
 /** An identity of one topic that the events (before, after] of one origin touched, and what was shown of it before. */
 export interface Change {
@@ -13,7 +14,7 @@ export interface Change {
   readonly topic: TopicNode
   readonly key: string
   readonly session: string
-  readonly shown: Presence | null
+  readonly shown: { readonly entry: Entry; readonly origin: Origin; readonly prevRef: string | null } | null
 }
 
 /** Per origin: the head at the end of the last step, and the event after which no change of it was let go. */
@@ -28,23 +29,20 @@ interface Reach {
  */
 export class ChangeLog {
   readonly #map: OrMap
-  readonly #factory: PresenceFactory
   readonly #index: PresenceIndex
   readonly #max: number
   readonly #reach = new Map<Origin, Reach>()
-  readonly #byTopic = new Map<TopicNode, Change[]>()
-  #all: Change[] = []
-  #from = 0
+  readonly #byTopic = new Map<TopicNode, Queue<Change>>()
+  readonly #all = new Queue<Change>()
 
-  constructor(map: OrMap, factory: PresenceFactory, index: PresenceIndex, max: number) {
+  constructor(map: OrMap, index: PresenceIndex, max: number) {
     this.#map = map
-    this.#factory = factory
     this.#index = index
     this.#max = max
   }
 
   get size(): number {
-    return this.#all.length - this.#from
+    return this.#all.size
   }
 
   record(step: Step): void {
@@ -58,44 +56,42 @@ export class ChangeLog {
       reach = { head: 0, floor: 0 }
       this.#reach.set(origin, reach)
     }
-    for (const builder of step.builders.values()) {
-      for (const slot of builder.slots()) {
-        const before = builder.before(slot)
-        if (before === undefined) {
-          continue
-        }
-        const shown =
-          before.entry === null || before.origin === null ? null : this.#factory.presence(before.entry, before.origin, before.prevRef)
-        this.#add({ origin, before: reach.head, after: head, topic: builder.topic, key: slot.key, session: slot.session, shown })
+    for (const { topic } of step.builders.values()) {
+      if (topic.name !== USERS_TOPIC) {
+        this.#recordTopic(step, topic, origin, reach.head, head)
       }
     }
     reach.head = head
   }
 
+  #recordTopic(step: Step, topic: TopicNode, origin: Origin, before: number, after: number): void {
+    const builder = step.builders.get(topic)
+    for (const slot of builder?.slots() ?? []) {
+      const was = builder?.before(slot)
+      const shown = was?.entry && was.origin ? { entry: was.entry, origin: was.origin, prevRef: was.prevRef } : null
+      this.#add({ origin, before, after, topic, key: slot.key, session: slot.session, shown })
+    }
+  }
+
   #add(change: Change): void {
     this.#all.push(change)
-    const changes = this.#byTopic.get(change.topic)
+    let changes = this.#byTopic.get(change.topic)
     if (changes === undefined) {
-      this.#byTopic.set(change.topic, [change])
+      changes = new Queue()
+      this.#byTopic.set(change.topic, changes)
       change.topic.pins++
-    } else {
-      changes.push(change)
     }
-    while (this.size > this.#max) {
+    changes.push(change)
+    while (this.#all.size > this.#max) {
       this.#evict()
     }
   }
 
   #evict(): void {
-    const change = this.#all[this.#from] as Change
-    this.#from++
-    if (this.#from > 1_024 && this.#from * 2 > this.#all.length) {
-      this.#all = this.#all.slice(this.#from)
-      this.#from = 0
-    }
-    const changes = this.#byTopic.get(change.topic) as Change[]
+    const change = this.#all.shift() as Change
+    const changes = this.#byTopic.get(change.topic) as Queue<Change>
     changes.shift()
-    if (changes.length === 0) {
+    if (changes.size === 0) {
       this.#byTopic.delete(change.topic)
       change.topic.pins--
       this.#index.pruneTopic(change.topic)
@@ -120,7 +116,15 @@ export class ChangeLog {
     if (reach === undefined || head < reach.floor || head > reach.head) {
       return undefined
     }
-    const changes = (this.#byTopic.get(topic) ?? []).filter(change => change.origin === origin && change.after > head)
-    return changes.some(change => change.before < head) ? undefined : changes
+    const changes: Change[] = []
+    for (const change of this.#byTopic.get(topic)?.values() ?? []) {
+      if (change.origin === origin && change.after > head) {
+        if (change.before < head) {
+          return undefined
+        }
+        changes.push(change)
+      }
+    }
+    return changes
   }
 }

@@ -64,7 +64,7 @@ export class Life {
     this.view.onFlush = step => this.#flushed(step)
     this.factory = new PresenceFactory(this.metas, this.view.origins)
     this.tokens = new TokenCodec(options.cluster, options.secret)
-    this.log = new ChangeLog(this.map, this.factory, this.index, limits.changeLog)
+    this.log = new ChangeLog(this.map, this.index, limits.changeLog)
     this.lastSeen = new LastSeen(options.lastSeenMs, () => environment.wallClockMs())
     this.users = new UserHub(() => this.index.find(USERS_TOPIC), this.lastSeen)
     this.counts = new CountHub(this.index)
@@ -134,8 +134,12 @@ export class Life {
     }
     this.#draining = true
     try {
-      for (let tell = this.#outbox.shift(); tell !== undefined; tell = this.#outbox.shift()) {
-        tell()
+      while (this.#outbox.length > 0) {
+        const outbox = this.#outbox
+        this.#outbox = []
+        for (const tell of outbox) {
+          tell()
+        }
       }
     } finally {
       this.#draining = false
@@ -150,7 +154,9 @@ export class Life {
     for (const [topic, builder] of step.builders) {
       if (topic.name === USERS_TOPIC) {
         for (const { type, user } of this.users.stepped(builder)) {
-          this.#outbox.push(() => this.#emitter.emit(type, { user }))
+          if (this.#emitter.has(type)) {
+            this.#outbox.push(() => this.#emitter.emit(type, { user }))
+          }
         }
       } else if (this.#emitter.has('diff')) {
         const diff = this.topics.event(topic, builder.cause, builder.build(this.factory), [])

@@ -26,19 +26,19 @@ export interface Origin {
 export class OriginTable {
   readonly #origins = new Map<string, Origin>()
   readonly #replicas = new Map<ReplicaId, ReplicaNode>()
-  #self: ReplicaRef
+  #self: Origin
 
   constructor(self: ReplicaRef) {
-    this.#self = self
+    this.#self = this.#add(self, true)
   }
 
   get self(): Origin {
-    return this.get(this.#self)
+    return this.#self
   }
 
-  /** Our own record goes on under `self`. */
+  /** Our own record goes on under `self`. The old origin is to be deleted. */
   rename(self: ReplicaRef): void {
-    this.#self = self
+    this.#self = this.#add(self, true)
   }
 
   find(ref: ReplicaRef): Origin | undefined {
@@ -46,12 +46,12 @@ export class OriginTable {
   }
 
   get(ref: ReplicaRef): Origin {
-    const key = refKey(ref)
-    let origin = this.#origins.get(key)
-    if (origin === undefined) {
-      origin = { ref, key, replica: this.replica(ref.id), self: key === refKey(this.#self), hidden: false, heldSlots: new Set() }
-      this.#origins.set(key, origin)
-    }
+    return this.find(ref) ?? this.#add(ref, false)
+  }
+
+  #add(ref: ReplicaRef, self: boolean): Origin {
+    const origin: Origin = { ref, key: refKey(ref), replica: this.replica(ref.id), self, hidden: false, heldSlots: new Set() }
+    this.#origins.set(origin.key, origin)
     return origin
   }
 

@@ -5,6 +5,7 @@ import type { LocalConnection } from './local-connection.ts'
 import { USERS_TOPIC } from './names.ts'
 import type { Slot } from './presence-index.ts'
 import type { PresenceView } from './presence-view.ts'
+import { Queue } from './queue.ts'
 import { MarkReason } from './reasons.ts'
 
 /** An entry names at most so many owners that it replaces: more than two at once needs two partitions. */
@@ -41,8 +42,7 @@ export class OwnEntries {
   readonly #wallClockMs: () => number
   readonly #tracks = new Map<number, Track>()
   /** In order of their ends: all graces are equally long. */
-  #due: Track[] = []
-  #dueFrom = 0
+  readonly #due = new Queue<Track>()
   #pausedMs = 0
   #rivals: Slot[] = []
 
@@ -65,7 +65,7 @@ export class OwnEntries {
 
   /** Entries in their grace. */
   get pending(): number {
-    return this.#due.length - this.#dueFrom
+    return this.#due.size
   }
 
   /**
@@ -200,22 +200,17 @@ export class OwnEntries {
   /** Removes what has passed its grace; false when it ran out of time before the end. */
   tick(outOfTime: () => boolean): boolean {
     const nowMs = this.#nowMs() - this.#pausedMs
-    while (this.#dueFrom < this.#due.length) {
-      const track = this.#due[this.#dueFrom] as Track
+    for (let track = this.#due.peek(); track !== undefined; track = this.#due.peek()) {
       if (track.dueMs !== Infinity && track.dueMs > nowMs) {
         break
       }
       if (outOfTime()) {
         return false
       }
-      this.#dueFrom++
+      this.#due.shift()
       if (track.dueMs !== Infinity) {
         this.#remove(track, MarkReason.expired)
       }
-    }
-    if (this.#dueFrom > 1_024 && this.#dueFrom * 2 > this.#due.length) {
-      this.#due = this.#due.slice(this.#dueFrom)
-      this.#dueFrom = 0
     }
     return true
   }

@@ -6,6 +6,7 @@ import { firstInRank } from './hand-over.ts'
 import { USERS_TOPIC } from './names.ts'
 import { type Origin, OriginTable, type ReplicaNode } from './origin.ts'
 import type { PresenceIndex, Slot, TopicNode } from './presence-index.ts'
+import { Queue } from './queue.ts'
 import { leaveReason, MarkReason } from './reasons.ts'
 import { refOf } from './ref.ts'
 import type { Certainty, DiffCause, LeaveReason } from './types.ts'
@@ -39,7 +40,7 @@ export class PresenceView {
   #builders = new Map<TopicNode, DiffBuilder>()
   #pruned = new Set<Slot>()
   /** In order of their ends, which is the order of their beginnings, as all are equally long. */
-  #moved: Moved[] = []
+  readonly #moved = new Queue<Moved>()
   #pausedMs = 0
   onFlush: (step: Step) => void = () => {}
   /** An entry of another owner came into a slot that holds an entry of ours. */
@@ -159,16 +160,14 @@ export class PresenceView {
   /** Ends holds of moved presences whose new entry did not come. */
   tick(): void {
     const nowMs = this.#nowMs() - this.#pausedMs
-    let ended = 0
-    while (ended < this.#moved.length && (this.#moved[ended] as Moved).dueMs <= nowMs) {
-      const { slot, dueMs } = this.#moved[ended++] as Moved
-      if (slot.held?.dueMs === dueMs) {
+    for (let next = this.#moved.peek(); next !== undefined && next.dueMs <= nowMs; next = this.#moved.peek()) {
+      this.#moved.shift()
+      if (next.slot.held?.dueMs === next.dueMs) {
         this.#begin('local', null)
-        this.#dropHold(slot)
-        this.#refresh(slot, 'moved')
+        this.#dropHold(next.slot)
+        this.#refresh(next.slot, 'moved')
       }
     }
-    this.#moved.splice(0, ended)
   }
 
   paused(byMs: number): void {

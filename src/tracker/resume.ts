@@ -71,7 +71,7 @@ function collectKnown(
   for (const change of changes) {
     const name = identity(change.key, change.session)
     if (!touched.has(name)) {
-      touched.set(name, change.shown)
+      touched.set(name, change.shown === null ? null : factory.presence(change.shown.entry, change.shown.origin, change.shown.prevRef))
     }
   }
   if (origin.hidden) {
