@@ -8,6 +8,9 @@ const QUICK_ATTEMPTS = 11
 const SLOW_MAX_MS = 300_000
 /** Half of a second lies between the dials of the two sides, so that one of them is in time to spare the other. */
 const YIELD_MS = 500
+const SPREAD_MIN_MS = 100
+const SPREAD_PER_LINK_MS = 30
+const SPREAD_MAX_MS = 3_000
 
 /**
  * How long to wait after a dial has failed for the `failures`-th time in a row, jittered by a quarter either way.
@@ -25,10 +28,12 @@ export function redialDelayMs(failures: number, alone: boolean, random: Random):
 
 /**
  * How long to wait before the first dial to a member that was just heard of or lost. The smaller id dials first; the larger waits a
- * little, as most often it is spared the dial.
+ * little, as most often it is spared the dial. Spread by 30 ms for every other replica that may do the same now, at most 3 s, so that a
+ * member that restarts in a large cluster is not run over.
  */
-export function firstDelayMs(weAreSmaller: boolean, random: Random): number {
-  return weAreSmaller ? random.below(100) : YIELD_MS + random.below(YIELD_MS)
+export function firstDelayMs(weAreSmaller: boolean, links: number, random: Random): number {
+  const spreadMs = Math.min(SPREAD_MAX_MS, Math.max(SPREAD_MIN_MS, SPREAD_PER_LINK_MS * links))
+  return (weAreSmaller ? 0 : YIELD_MS) + random.below(spreadMs)
 }
 
 const jitter = (ms: number, random: Random): number => ms * (0.75 + random.nextFloat() / 2)

@@ -170,7 +170,8 @@ export class Dialer {
   }
 
   #firstDelayMs(member: Member): number {
-    return firstDelayMs(member.id === undefined || this.#options.self < member.id, this.#options.environment.random)
+    const weAreSmaller = member.id === undefined || this.#options.self < member.id
+    return firstDelayMs(weAreSmaller, this.#port.linkCount(), this.#options.environment.random)
   }
 
   #redialDelayMs(failures: number): number {

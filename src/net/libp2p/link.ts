@@ -29,6 +29,8 @@ export interface LinkListener {
 export const MAX_FRAME_BYTES = 65_536
 /** Heartbeats are small and have to leave also while the socket is full of state: so many bytes of them may wait. */
 const HEARTBEAT_BACKLOG_BYTES = 16_384
+/** A link on which nothing came for longer may be half-open. */
+const SUSPICIOUS_TICKS = 2
 /** The first frame on the state stream, from the side that accepted it: you are admitted. */
 const WELCOME = encodeFrame(new Uint8Array(0))
 
@@ -39,6 +41,8 @@ const WELCOME = encodeFrame(new Uint8Array(0))
 export class Link {
   readonly peer: ReplicaId
   readonly connection: Connection
+  /** What the peer last said of its own events. */
+  announced: { readonly incarnation: number; readonly head: number } | undefined
   readonly #listener: LinkListener
   readonly #timings: LinkTimings
   readonly #opener: boolean
@@ -95,10 +99,7 @@ export class Link {
     const heartbeat = !this.#hasEnded && this.#lanes.heartbeat.tick()
     this.#silentTicks = state || heartbeat ? 0 : this.#silentTicks + 1
     if (!this.#hasEnded && this.#silentTicks > this.#timings.silenceTicks) {
-      const error = new LinkError('ERR_LINK_TIMEOUT', `nothing was heard for ${this.#timings.silenceTicks} ticks`)
-      this.abort(error, 'error')
-      // As long as libp2p holds a half-open connection for open, it answers every dial with it.
-      this.connection.abort(error)
+      this.abandon(new LinkError('ERR_LINK_TIMEOUT', `nothing was heard for ${this.#timings.silenceTicks} ticks`), 'error')
     }
   }
 
@@ -106,6 +107,14 @@ export class Link {
   async close(signal: AbortSignal): Promise<void> {
     this.#state = 'ended'
     await Promise.all([this.#lanes.heartbeat.close(signal), this.#lanes.state.close(signal)])
+  }
+
+  /** Ends the link for a reason of ours. A peer that has been silent is let go with its connection: dialling it again must not find that one. */
+  abandon(error: Error, loss: LinkLoss): void {
+    this.abort(error, loss)
+    if (this.#silentTicks > SUSPICIOUS_TICKS) {
+      this.connection.abort(error)
+    }
   }
 
   /** Resets both streams and tells the listener. */

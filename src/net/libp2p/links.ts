@@ -24,6 +24,8 @@ export interface LinksOptions {
   linked(peer: ReplicaId, connection: Connection): void
   /** The link with `peer` is gone. */
   lost(peer: ReplicaId): void
+  /** A delta was taken in, which took so long. */
+  merged(ms: number): void
 }
 
 interface Settle {
@@ -110,7 +112,7 @@ export class Links implements LinkListener {
   }
 
   end(peer: ReplicaId, error: Error, loss: LinkLoss): void {
-    this.#up.get(peer)?.abort(error, loss)
+    this.#up.get(peer)?.abandon(error, loss)
   }
 
   tick(): void {
@@ -163,7 +165,7 @@ export class Links implements LinkListener {
     const { admission } = this.#options
     const admitted = admission.everyone ? message : filterOrigins(message, peer, origin => this.#admits(origin))
     if (admitted !== undefined) {
-      this.#notices.give(() => this.#listener?.received(peer, admitted))
+      this.#give(link, admitted)
     }
   }
 
@@ -189,6 +191,18 @@ export class Links implements LinkListener {
   /** A dial of `peer` was refused. */
   refused(peer: ReplicaId): void {
     this.#notices.push(() => !this.#up.has(peer) && this.#listener?.disconnected(peer, 'refused'))
+  }
+
+  #give(link: Link, message: Message): void {
+    if (message.type === 'heartbeat') {
+      link.announced = { incarnation: message.replica.incarnation, head: message.head }
+    }
+    const { environment, merged } = this.#options
+    const startMs = environment.monotonicMs()
+    this.#notices.give(() => this.#listener?.received(link.peer, message))
+    if (message.type === 'delta') {
+      merged(environment.monotonicMs() - startMs)
+    }
   }
 
   /** A broadcast is encoded once: it comes as the same object for each peer. */

@@ -45,6 +45,8 @@ export class Libp2pTransport implements Transport {
   readonly self: ReplicaId
   readonly maxFrameBytes = MAX_FRAME_BYTES
   readonly traffic = new Traffic()
+  /** Told how long each received delta took to be taken in, in ms. */
+  onDelta: (ms: number) => void = () => {}
   readonly #components: RollcallComponents
   readonly #options: Libp2pTransportOptions
   readonly #log: Logger
@@ -75,7 +77,8 @@ export class Libp2pTransport implements Transport {
       traffic: this.traffic,
       log: this.#log,
       linked: (peer, connection) => this.#linked(peer, connection),
-      lost: peer => this.#dialer.lost(peer)
+      lost: peer => this.#dialer.lost(peer),
+      merged: ms => this.onDelta(ms)
     })
     const admits = (connection: Connection): Promise<boolean> => this.#admits(connection)
     const linkedOn = (peer: ReplicaId): Connection | undefined => this.#links.get(peer)?.connection
@@ -116,6 +119,12 @@ export class Libp2pTransport implements Transport {
       waitingBytes,
       timers: this.#timers.size
     }
+  }
+
+  /** The head that `peer` last announced for `incarnation` on its link; 0 when there is none. */
+  announcedHead(peer: ReplicaId, incarnation: number): number {
+    const announced = this.#links.get(peer)?.announced
+    return announced?.incarnation === incarnation ? announced.head : 0
   }
 
   /**
