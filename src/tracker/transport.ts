@@ -33,6 +33,10 @@ export interface Transport {
    * of their own, and are never held back by state. Never throws.
    */
   send(peer: ReplicaId, message: Message): boolean
+  /**
+   * Whether state of `id` may be taken from others: origins of relayed state pass the same admission as peers. Absent: all.
+   */
+  admits?(id: ReplicaId): boolean
   /** Ends the link to `peer` (admission, misbehaviour); it may be dialled again later. */
   disconnect(peer: ReplicaId, reason: string): void
   /** The largest encoded message in bytes. */

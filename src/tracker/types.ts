@@ -217,7 +217,11 @@ export interface TrackerEventDetails {
   'replica:up': { readonly id: ReplicaId; readonly incarnation: number }
   'replica:suspect': { readonly id: ReplicaId; readonly incarnation: number }
   'replica:down': { readonly id: ReplicaId; readonly incarnation: number }
-  'replica:permdown': { readonly id: ReplicaId; readonly incarnation: number; readonly reason: 'silent' | 'superseded' | 'forgotten' }
+  'replica:permdown': {
+    readonly id: ReplicaId
+    readonly incarnation: number
+    readonly reason: 'silent' | 'superseded' | 'forgotten' | 'left'
+  }
   'replica:duplicate': { readonly id: ReplicaId; readonly incarnation: number }
   'replica:diverged': { readonly id: ReplicaId; readonly incarnation: number; readonly quarantined: boolean }
   isolated: { readonly isolated: boolean }

@@ -1,0 +1,133 @@
+import type { PullRequest } from '../../crdt/delta-interval.ts'
+import { type ReplicaId, type ReplicaRef, refKey, sameRef } from '../../crdt/dot.ts'
+import { type Hello, PROTOCOL_VERSION } from '../messages.ts'
+import type { Core } from './core.ts'
+import type { Peer } from './peers.ts'
+
+/** A hello is not repeated on one stream sooner than this. */
+const REPEAT_MS = 500
+/** The first stream's answer is waited for so long before others are asked for what they have. */
+const NEWCOMER_MS = 2_000
+/** What a hello tells and asks at most; the rest is compared later. It stays well within a frame. */
+const MAX_ENTRIES = 400
+
+/**
+ * The first frame on each stream, from both sides.
+ *
+ * INV-44: a newcomer asks its first stream for everything, and the others for what that one does not have once it knows; later a stream is asked for its own
+ * replica and for those that have no source. So everything is there one round trip after the first stream, about once.
+ */
+export class Greeting {
+  readonly #core: Core
+  /** The peer that was asked for everything, and when. */
+  #asked: { readonly peer: ReplicaId; atMs: number } | undefined
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Whether a newcomer waits for its first stream's digest before it asks anybody else. */
+  get isPending(): boolean {
+    return this.#asked !== undefined
+  }
+
+  send(peer: Peer): void {
+    const { map, options, transport, digests, reach, environment } = this.#core
+    const nowMs = environment.monotonicMs()
+    if (nowMs - peer.lastHelloMs < REPEAT_MS && peer.helloSent) {
+      return
+    }
+    const unreached = reach.unreachedFor(peer)
+    const hello: Hello = {
+      type: 'hello',
+      protocolVersion: PROTOCOL_VERSION,
+      cluster: options.cluster,
+      replica: map.self,
+      graceMs: Math.round(options.graceMs),
+      digest: digests.entries().slice(0, MAX_ENTRIES),
+      want: this.#want(peer),
+      unreached
+    }
+    peer.helloSent = transport.send(peer.id, hello)
+    if (peer.helloSent) {
+      peer.lastHelloMs = nowMs
+      peer.toldUnreached = unreached
+      peer.asked(nowMs)
+    } else {
+      peer.blocked = true
+    }
+  }
+
+  /** We live on under another ref: it is told on all streams, whatever was said on them shortly before. */
+  sendAll(): void {
+    for (const peer of this.#core.peers.all()) {
+      peer.lastHelloMs = Number.NEGATIVE_INFINITY
+      peer.acceptsUs = false
+      this.send(peer)
+    }
+  }
+
+  /** After the peer's digest was taken in: whether it is the one that was asked for everything. */
+  wasAskedForAll(peer: Peer): boolean {
+    if (this.#asked?.peer !== peer.id) {
+      return false
+    }
+    this.#asked = undefined
+    return true
+  }
+
+  /** The stream of the one who was asked is gone, or it does not answer. @returns whether that was so */
+  giveUp(isGone: (peer: ReplicaId) => boolean, nowMs: number): boolean {
+    if (this.#asked === undefined || (!isGone(this.#asked.peer) && nowMs - this.#asked.atMs < NEWCOMER_MS)) {
+      return false
+    }
+    this.#asked = undefined
+    return true
+  }
+
+  /** The answer to `want` follows our own hello at once. The peer's digest was noted before. */
+  answer(peer: Peer, hello: Hello): void {
+    const { map, outbox } = this.#core
+    const own = map.record(map.self)
+    const known = hello.digest.find(entry => sameRef(entry.replica, map.self))
+    // New events go on from what it has; what came before is sent when it asks.
+    peer.setPoint(map.self, known?.hash ? Math.min(known.head, own?.head ?? 0) : (own?.head ?? 0), null)
+    if (hello.want !== 'all') {
+      for (const request of hello.want) {
+        outbox.answer(peer, request)
+      }
+      return
+    }
+    for (const replica of this.#offered()) {
+      if (replica.id !== peer.id) {
+        const entry = peer.digest.get(refKey(replica))
+        const head = entry === undefined || entry.hash === null ? 0 : entry.head
+        outbox.answer(peer, { replica, shard: map.shard, head, cursor: null })
+      }
+    }
+  }
+
+  #offered(): ReplicaRef[] {
+    const { map, membership } = this.#core
+    const others = [...membership.members.values()].filter(member => member.status !== 'down')
+    return [map.self, ...others.map(member => member.ref)]
+  }
+
+  #want(peer: Peer): 'all' | PullRequest[] {
+    const { map, membership, peers, sources, environment } = this.#core
+    if (membership.members.size === 0 && this.#asked === undefined) {
+      this.#asked = { peer: peer.id, atMs: environment.monotonicMs() }
+      return 'all'
+    }
+    const wanted: PullRequest[] = []
+    for (const member of membership.members.values()) {
+      const isOwner = member.ref.id === peer.id
+      const hasSource = sources.has(member.ref) || [...peers.greeted()].some(other => other.digest.has(member.key))
+      if (!member.left && (isOwner || !hasSource) && wanted.length < MAX_ENTRIES) {
+        wanted.push(map.request(member.ref))
+        sources.expect(member.ref, peer.id, map.record(member.ref)?.head ?? 0)
+      }
+    }
+    return wanted
+  }
+}

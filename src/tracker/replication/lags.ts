@@ -1,0 +1,83 @@
+import { type ReplicaRef, refKey } from '../../crdt/dot.ts'
+import type { OrMap } from '../../crdt/or-map.ts'
+import type { Environment } from '../environment.ts'
+import type { Sources } from './sources.ts'
+import type { Timers } from './timers.ts'
+
+interface Lag {
+  readonly ref: ReplicaRef
+  head: number
+  readonly sinceMs: number
+}
+
+export interface LagsInit {
+  readonly map: OrMap
+  readonly sources: Sources
+  readonly environment: Environment
+  readonly timers: Timers
+  readonly flushWindowMs: number
+}
+
+/**
+ * Heads that were heard of and are not here. What was just announced is most likely under way: it is fetched when it is still
+ * missing two flush windows and one round trip later.
+ */
+export class Lags {
+  readonly #init: LagsInit
+  readonly #lags = new Map<string, Lag>()
+
+  constructor(init: LagsInit) {
+    this.#init = init
+  }
+
+  note(ref: ReplicaRef, head: number, roundTripMs: number): void {
+    const { sources, environment, timers, flushWindowMs } = this.#init
+    if (!sources.lacks(ref, head)) {
+      return
+    }
+    const key = refKey(ref)
+    const lag = this.#lags.get(key)
+    if (lag !== undefined) {
+      lag.head = Math.max(lag.head, head)
+      return
+    }
+    this.#lags.set(key, { ref, head, sinceMs: environment.monotonicMs() })
+    timers.schedule(2 * flushWindowMs + roundTripMs, () => this.#check(key, head))
+  }
+
+  /** How long events of `ref` have been known of and missing, in ms. */
+  lagMs(ref: ReplicaRef, nowMs: number): number {
+    const lag = this.#lags.get(refKey(ref))
+    return lag === undefined || !this.#init.sources.lacks(ref, lag.head) ? 0 : Math.max(0, nowMs - lag.sinceMs)
+  }
+
+  progressed(ref: ReplicaRef): void {
+    const lag = this.#lags.get(refKey(ref))
+    if (lag !== undefined && !this.#init.sources.lacks(ref, lag.head)) {
+      this.#lags.delete(refKey(ref))
+    }
+  }
+
+  forget(ref: ReplicaRef): void {
+    this.#lags.delete(refKey(ref))
+  }
+
+  /** What was announced at the beginning should be here; what was announced since may still be under way. */
+  #check(key: string, head: number): void {
+    const { sources, timers, flushWindowMs } = this.#init
+    const lag = this.#lags.get(key)
+    if (lag === undefined) {
+      return
+    }
+    if (sources.lacks(lag.ref, head)) {
+      sources.need(lag.ref, lag.head)
+    } else if (sources.lacks(lag.ref, lag.head)) {
+      const next = lag.head
+      timers.schedule(2 * flushWindowMs, () => this.#check(key, next))
+      return
+    }
+    if (!sources.has(lag.ref)) {
+      this.#lags.delete(key)
+    }
+  }
+}
