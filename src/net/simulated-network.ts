@@ -4,10 +4,11 @@ import type { Message } from '../tracker/messages.ts'
 import { CALM, type LinkConditions, type ResolvedConditions, resolveConditions } from './simulated/conditions.ts'
 import type { Address, RedialOptions } from './simulated/dialler.ts'
 import type { Frame } from './simulated/frame.ts'
+import { decodeFrame } from './simulated/framing.ts'
 import type { LinkEnd } from './simulated/link-end.ts'
 import { type SimulatedHost, SimulatedTransport } from './simulated/simulated-transport.ts'
 import { type Traffic, TrafficCount } from './simulated/traffic.ts'
-import { Wire } from './simulated/wire.ts'
+import { type HoldFilter, Wire } from './simulated/wire.ts'
 
 /** A frame that was read. */
 export interface Delivery {
@@ -90,10 +91,15 @@ export class SimulatedNetwork {
 
   /** Cuts from `one` to `two`, and back unless `oneWay`. */
   cut(one: Address, two: Address, { oneWay = false }: { oneWay?: boolean } = {}): void {
-    this.wire(one, two).setCut(true)
+    this.setCut(one, two, true)
     if (!oneWay) {
-      this.wire(two, one).setCut(true)
+      this.setCut(two, one, true)
     }
+  }
+
+  /** Cuts or mends one direction, and leaves all else as it is. */
+  setCut(one: Address, two: Address, cut: boolean): void {
+    this.wire(one, two).setCut(cut)
   }
 
   /** Ends what `cut`, `setConditions` and `hold` did: between two addresses, or everywhere. */
@@ -115,12 +121,43 @@ export class SimulatedNetwork {
 
   /** From `one` to `two` only; what is not given is as it was when the network was made. */
   setConditions(one: Address, two: Address, conditions: LinkConditions): void {
-    this.wire(one, two).setConditions(resolveConditions(conditions, this.#conditions))
+    const plain = Object.keys(conditions).length === 0
+    this.wire(one, two).setConditions(plain ? this.#conditions : resolveConditions(conditions, this.#conditions))
+  }
+
+  /** Frames from `one` to `two` that match wait until they are delivered by hand, or `heal`. */
+  hold(one: Address, two: Address, filter: HoldFilter): void {
+    this.wire(one, two).setHold(filter)
+  }
+
+  /** What is held, oldest first. */
+  held(one: Address, two: Address): Message[] {
+    return this.wire(one, two).held.map(frame => decodeFrame(frame.bytes, frame.from.transport.self))
+  }
+
+  /** A held frame arrives, over the present link if that which it was sent on is gone. False when there is none. */
+  deliver(one: Address, two: Address, index: number): boolean {
+    return this.wire(one, two).takeHeld(index).arriveByHand()
+  }
+
+  /** A held frame is lost. */
+  drop(one: Address, two: Address, index: number): void {
+    this.wire(one, two).takeHeld(index).settle()
+  }
+
+  /** A held frame arrives, and is still held. */
+  duplicate(one: Address, two: Address, index: number): boolean {
+    return this.wire(one, two).heldFrame(index).arriveByHand()
   }
 
   /** Both ends are open, and frames pass both ways. */
   connected(one: Address, two: Address): boolean {
     return this.#endBetween(one, two) !== undefined && this.passable(one, two)
+  }
+
+  /** Both directions are as the network was made: neither slow, nor lossy, nor held by hand. */
+  calm(one: Address, two: Address): boolean {
+    return [this.wire(one, two), this.wire(two, one)].every(wire => wire.conditions === this.#conditions && !wire.holding)
   }
 
   /** Nothing is cut between the two, and they know each other. */

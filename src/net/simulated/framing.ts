@@ -1,15 +1,13 @@
 import type { ReplicaId } from '../../crdt/dot.ts'
 import type { Message } from '../../tracker/messages.ts'
+import { decodeMessage, encodeMessage } from '../codec.ts'
 
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
-
-/** The bytes of a message: what a simulated link carries is what a real one would. */
-export function encodeFrame(message: Message, _sender: ReplicaId): Uint8Array {
-  return encoder.encode(JSON.stringify(message))
+/** The bytes of a message: a simulated link carries what a real one would. */
+export function encodeFrame(message: Message, sender: ReplicaId): Uint8Array {
+  return encodeMessage(message, { sender })
 }
 
 /** @throws InvalidFrameError for bytes that are no message */
-export function decodeFrame(bytes: Uint8Array, _sender: ReplicaId): Message {
-  return JSON.parse(decoder.decode(bytes)) as Message
+export function decodeFrame(bytes: Uint8Array, sender: ReplicaId): Message {
+  return decodeMessage(bytes, { sender })
 }

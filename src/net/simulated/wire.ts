@@ -40,6 +40,10 @@ export class Wire {
     return this.#held
   }
 
+  get holding(): boolean {
+    return this.#hold !== null
+  }
+
   get conditions(): ResolvedConditions {
     return this.#conditions
   }
@@ -71,9 +75,20 @@ export class Wire {
     }
   }
 
-  /** Takes a held frame out of the queue. */
-  takeHeld(index: number): Frame | undefined {
-    return this.#held.splice(index, 1)[0]
+  /** @throws RangeError when none is held under that index */
+  heldFrame(index: number): Frame {
+    const frame = this.#held[index]
+    if (frame === undefined) {
+      throw new RangeError(`no frame ${index} is held, only ${this.#held.length}`)
+    }
+    return frame
+  }
+
+  /** The same, and takes it out of the queue. */
+  takeHeld(index: number): Frame {
+    const frame = this.heldFrame(index)
+    this.#held.splice(index, 1)
+    return frame
   }
 
   /** What is typical, one way. */

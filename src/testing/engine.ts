@@ -1,0 +1,117 @@
+import type { Message } from '../tracker/messages.ts'
+import type { Diff } from '../tracker/types.ts'
+import { InvariantError } from './invariant-error.ts'
+import { macrotask } from './macrotask.ts'
+import type { SimReplica, SimulatedReplica, Transition } from './simulated-replica.ts'
+import { Trace } from './trace.ts'
+import type { Finding } from './view-check.ts'
+import { VirtualClock } from './virtual-clock.ts'
+
+/** How often a condition is looked at, in virtual ms. */
+const LOOK_MS = 5
+
+/** Looks on while a simulation runs. What it finds it reports to `fail`; then the run throws. */
+export interface SimObserver {
+  /** A task of the replica ran, and all promises that it settled. */
+  stepped?(replica: SimReplica): void
+  /** The replica told its users of a change; what it lists has changed already. */
+  diff?(replica: SimReplica, diff: Diff): void
+  transition?(replica: SimReplica, transition: Transition): void
+  /** A frame was read. */
+  delivered?(from: string, to: string, message: Message): void
+}
+
+/** Lets virtual time pass, event by event, and stops at the first thing that is wrong. */
+export class Engine {
+  readonly seed: number | string
+  readonly clock = new VirtualClock()
+  readonly trace = new Trace()
+  readonly #checksSteps: boolean
+  readonly #touched = new Set<SimulatedReplica>()
+  #running = false
+  #failure: InvariantError | undefined
+  readonly observers: SimObserver[] = []
+
+  constructor(seed: number | string, checksSteps: boolean) {
+    this.seed = seed
+    this.#checksSteps = checksSteps
+  }
+
+  /** A task of `replica` ran: it is looked at when the event is over. */
+  ran(replica: SimulatedReplica): void {
+    this.#touched.add(replica)
+  }
+
+  /** The first finding of a run is thrown from it; others are its consequences. */
+  report(replica: string, findings: readonly Finding[]): void {
+    const first = findings[0]
+    if (first !== undefined && this.#failure === undefined) {
+      const { invariant, finding } = first
+      this.#failure = new InvariantError({
+        invariant,
+        replica,
+        finding,
+        atMs: this.clock.nowMs,
+        seed: this.seed,
+        trace: this.trace.print()
+      })
+    }
+  }
+
+  /** @throws InvariantError what was reported; it stays reported */
+  throwFailure(): void {
+    if (this.#failure !== undefined) {
+      throw this.#failure
+    }
+  }
+
+  /** Runs all events up to `untilMs`, or until `done`. */
+  async runUntil(untilMs: number, done: () => boolean): Promise<void> {
+    if (this.#running) {
+      throw new Error('time passes already: await the run before')
+    }
+    this.#running = true
+    try {
+      await this.#afterEvent()
+      while (!done() && this.clock.step(untilMs)) {
+        await this.#afterEvent()
+      }
+    } finally {
+      this.#running = false
+    }
+  }
+
+  /** Runs until `missing` gives undefined, looking every few ms; throws with what is missing after `withinMs`. */
+  async lookUntil(withinMs: number, missing: () => string | undefined): Promise<void> {
+    const endMs = this.clock.nowMs + withinMs
+    await this.runUntil(this.clock.nowMs, () => false)
+    for (;;) {
+      const still = missing()
+      if (still === undefined) {
+        return
+      }
+      if (this.clock.nowMs >= endMs) {
+        throw new Error(
+          `not settled after ${withinMs} ms: ${still}\n  seed ${this.seed}, at ${this.clock.nowMs} ms; last events:\n${this.trace.print()}`
+        )
+      }
+      await this.runUntil(this.clock.nowMs + LOOK_MS, () => false)
+    }
+  }
+
+  async #afterEvent(): Promise<void> {
+    await macrotask()
+    for (const replica of this.#touched) {
+      if (replica.state !== 'dead') {
+        if (this.#checksSteps) {
+          this.report(replica.name, replica.view.step())
+        }
+        for (const observer of this.observers) {
+          observer.stepped?.(replica)
+        }
+      }
+    }
+    this.#touched.clear()
+    this.throwFailure()
+  }
+}

@@ -1,0 +1,211 @@
+import type { Diff, Presence } from '../tracker/types.ts'
+import type { Client } from './client.ts'
+import type { Clients } from './clients.ts'
+import type { SimObserver } from './engine.ts'
+import { Reachability } from './reachability.ts'
+import type { SimReplica, Transition } from './simulated-replica.ts'
+import type { Simulation } from './simulation.ts'
+
+export interface OracleOptions {
+  readonly graceMs: number
+  readonly heartbeatIntervalMs: number
+  /** A presence whose client is gone may be listed so long, whatever happens (F6). */
+  readonly ghostMs: number
+  /** Whoever has reached a replica for so long knows what that one knew before. */
+  readonly knownMs: number
+  /** Nothing goes wrong in this run but clients: then nobody sees a leave or an offline before its time. */
+  readonly calm: boolean
+}
+
+/**
+ * An independent judge: it knows from the clients alone who is connected where and tracks what, and looks after every step whether what is
+ * shown may be so. docs/testing.md lists the invariants.
+ */
+export class Oracle implements SimObserver {
+  readonly #sim: Simulation
+  readonly #clients: Clients
+  readonly #options: OracleOptions
+  readonly #reachability: Reachability
+  readonly #byIndex: ReadonlyMap<string, Client>
+  /** Since when a client's own replica does not show what it tracks. */
+  readonly #missingSinceMs = new Map<string, number>()
+
+  constructor(sim: Simulation, clients: Clients, options: OracleOptions) {
+    this.#sim = sim
+    this.#clients = clients
+    this.#options = options
+    this.#reachability = new Reachability(sim)
+    this.#byIndex = new Map(clients.all.map(client => [`s${client.index}`, client]))
+    clients.onUnexpectedEnd = (client, replica, how) => sim.fail(replica, 'O5', `the live connection of ${client.identity} ended: ${how}`)
+    sim.observe(this)
+  }
+
+  stepped(replica: SimReplica): void {
+    const shown = new Map<string, Presence>()
+    for (const topic of replica.tracker.topics().keys()) {
+      for (const presences of replica.tracker.list(topic).values()) {
+        for (const presence of presences) {
+          this.#checkListed(replica, topic, presence, shown)
+        }
+      }
+    }
+    for (const client of this.#clients.all) {
+      if (client.present && client.link?.replica === replica) {
+        this.#checkOwn(replica, client, shown)
+      }
+    }
+  }
+
+  transition(replica: SimReplica, { type, user }: Transition): void {
+    if (type === 'offline') {
+      for (const client of this.#clients.all) {
+        if (client.user === user) {
+          this.#checkOffline(replica, client)
+        }
+      }
+    }
+  }
+
+  diff(replica: SimReplica, diff: Diff): void {
+    if (!this.#options.calm) {
+      return
+    }
+    for (const { presence, reason } of diff.leaves) {
+      const client = this.#clientOf(presence)
+      if (client !== undefined && this.#isWished(client, diff.topic, presence) && !this.#isGoneForGrace(client)) {
+        this.#sim.fail(
+          replica,
+          'O6',
+          `${identityOf(presence)} leaves ${diff.topic} (${reason}), and its client is there or was within the grace`
+        )
+      }
+    }
+  }
+
+  /** What replicas list against what clients want; undefined when it is the same everywhere. To be asked when all should be well. */
+  whatIsWrong(): string | undefined {
+    const wanted = this.#clients.all.flatMap(client =>
+      client.present
+        ? client.topics.map(topic => `${topic} ${client.user} ${JSON.stringify(client.metaOf(topic))} at ${client.link?.replica.id}`)
+        : []
+    )
+    const online = new Set(this.#clients.all.filter(client => client.present).map(client => client.user))
+    for (const replica of this.#sim.replicas) {
+      if (replica.state !== 'running') {
+        continue
+      }
+      const listed = [...replica.tracker.topics().keys()].flatMap(topic =>
+        [...replica.tracker.list(topic).values()]
+          .flat()
+          .map(({ key, meta, replica: at }) => `${topic} ${key} ${JSON.stringify(meta)} at ${at}`)
+      )
+      const wrong = [...difference('lists, nobody wants:', listed, wanted), ...difference('does not list:', wanted, listed)]
+      const users = [...new Set(replica.tracker.users()).symmetricDifference(online)].map(user => `has wrong: user ${user}`)
+      if (wrong.length + users.length > 0) {
+        return [...wrong, ...users].map(line => `${replica.name} ${line}`).join('\n')
+      }
+    }
+    return undefined
+  }
+
+  #checkListed(replica: SimReplica, topic: string, presence: Presence, shown: Map<string, Presence>): void {
+    const name = `${topic} ${identityOf(presence)}`
+    if (shown.has(name)) {
+      this.#sim.fail(replica, 'T4', `${name} is listed twice: ${JSON.stringify([shown.get(name)?.meta, presence.meta])}`)
+    }
+    shown.set(name, presence)
+    const client = this.#clientOf(presence)
+    const goneMs = client === undefined ? 0 : this.#sim.nowMs - this.#goneSinceMs(client, topic, presence)
+    if (goneMs > this.#options.ghostMs) {
+      this.#sim.fail(replica, 'F6', `${name} is listed ${goneMs} ms after its client left`)
+    }
+  }
+
+  /** What a client tracks is listed where it is connected: at once, unless another replica's later entry stands before it until the next beat. */
+  #checkOwn(replica: SimReplica, client: Client, shown: ReadonlyMap<string, Presence>): void {
+    const { nowMs } = this.#sim
+    const patienceMs =
+      client.connections > 1 || nowMs - client.kickedAtMs < this.#options.ghostMs ? this.#options.heartbeatIntervalMs + 1_000 : 0
+    for (const topic of client.topics) {
+      const name = `${topic} ${client.identity}`
+      const { n } = client.metaOf(topic)
+      const found = shown.get(name)?.meta.n
+      const place = `${replica.name} ${name}`
+      if (found === n) {
+        this.#missingSinceMs.delete(place)
+        continue
+      }
+      const sinceMs = this.#missingSinceMs.get(place) ?? nowMs
+      this.#missingSinceMs.set(place, sinceMs)
+      if (nowMs - Math.max(sinceMs, client.link?.sinceMs ?? 0) >= patienceMs && replica.state === 'running') {
+        this.#sim.fail(replica, 'O2', `${name} is shown with ${found}, its connection here tracks it with ${n}, for ${nowMs - sinceMs} ms`)
+      }
+    }
+  }
+
+  #checkOffline(replica: SimReplica, client: Client): void {
+    const { link } = client
+    const { nowMs } = this.#sim
+    const { knownMs, calm, graceMs } = this.#options
+    if (nowMs - client.kickedAtMs < knownMs) {
+      return
+    }
+    if (calm && !this.#isGoneForGrace(client)) {
+      this.#sim.fail(
+        replica,
+        'O6',
+        `${client.user} goes offline, and ${client.identity} is connected or was within the grace of ${graceMs} ms`
+      )
+    }
+    if (link === null || !client.present || link.replica.state !== 'running') {
+      return
+    }
+    if (link.replica === replica || (nowMs - link.sinceMs > knownMs && this.#reachability.reached(replica, link.replica, knownMs))) {
+      this.#sim.fail(
+        replica,
+        'O4',
+        `${client.user} goes offline, and ${client.identity} is connected to ${link.replica.name} since ${link.sinceMs} ms`
+      )
+    }
+  }
+
+  #isWished(client: Client, topic: string, presence: Presence): boolean {
+    return (
+      client.identity === presence.meta.s &&
+      client.wishes.get(topic)?.n !== undefined &&
+      this.#sim.nowMs - client.kickedAtMs > this.#options.knownMs
+    )
+  }
+
+  /** The tracker counts from when it noticed, so a little less than the grace is never right. */
+  #isGoneForGrace(client: Client): boolean {
+    return !client.present && this.#sim.nowMs - client.unlinkedAtMs >= this.#options.graceMs
+  }
+
+  #goneSinceMs(client: Client, topic: string, presence: Presence): number {
+    if (client.identity !== presence.meta.s) {
+      return client.unlinkedAtMs
+    }
+    const wish = client.wishes.get(topic)
+    return wish?.n === undefined ? (wish?.sinceMs ?? 0) : client.present ? this.#sim.nowMs : client.unlinkedAtMs
+  }
+
+  #clientOf(presence: Presence): Client | undefined {
+    return this.#byIndex.get(identityOf(presence).split('.')[0] as string)
+  }
+}
+
+const identityOf = (presence: Presence): string => String(presence.meta.s)
+
+function difference(name: string, ones: readonly string[], others: readonly string[]): string[] {
+  const left = [...others]
+  return ones
+    .filter(one => {
+      const at = left.indexOf(one)
+      if (at >= 0) {
+        left.splice(at, 1)
+      }
+      return at < 0
+    })
+    .map(one => `${name} ${one}`)
+}

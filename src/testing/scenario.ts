@@ -1,0 +1,182 @@
+import { createRandom, type Random } from '../tracker/environment.ts'
+import type { Message } from '../tracker/messages.ts'
+import { Clients } from './clients.ts'
+import { FaultInjector } from './fault-injector.ts'
+import { type FaultSchedule, randomFaultSchedule } from './faults.ts'
+import { InvariantError } from './invariant-error.ts'
+import { checkMergeLaws } from './merge-laws.ts'
+import { Oracle } from './oracle.ts'
+import { createSimulation, type Simulation } from './simulation.ts'
+import type { SimulationOptions } from './simulation-options.ts'
+import { randomWorkload, type Workload } from './workload.ts'
+
+/** Everything that a random run consists of. As data: `randomScenario` makes one from a seed, `shrinkScenario` makes one smaller. */
+export interface Scenario {
+  readonly seed: number | string
+  readonly simulation: Omit<SimulationOptions, 'seed'> & { readonly options: ScenarioTimes & object; readonly replicas: number }
+  readonly workload: Workload
+  readonly faults: FaultSchedule
+  readonly clients: number
+  readonly users: number
+  readonly topics: number
+  /** How long faults and operations last. */
+  readonly durationMs: number
+}
+
+/** Shorter than the defaults, so that a run of minutes sees all of them pass many times. */
+export interface ScenarioTimes {
+  readonly heartbeatIntervalMs: number
+  readonly ttlMs: number
+  readonly graceMs: number
+  readonly permdownAfterMs: number
+  readonly isolationHoldMs: number
+  readonly readyTimeoutMs: number
+  readonly lastSeenMs: number
+}
+
+export interface ScenarioResult {
+  readonly seed: number | string
+  readonly traceHash: string
+  /** Virtual time. */
+  readonly ms: number
+  /** From the end of all faults until all replicas listed what the clients wanted. */
+  readonly healedMs: number
+  /** Frames that were read. */
+  readonly frames: number
+  /** Diffs and transitions that were told. */
+  readonly told: number
+}
+
+/** Upper bound of the time from a silence to the judgement down, with the default detector and links that break in 15 s at most. */
+const DETECTION_MS = 20_000
+
+/** A scenario drawn from a seed: two to five replicas, most in a mesh, one run in five without faults. */
+export function randomScenario(seed: number | string): Scenario {
+  const random = createRandom(seed).fork('scenario')
+  const replicas = 2 + random.below(4)
+  const durationMs = 20_000 + random.below(25_000)
+  const calm = random.below(5) === 0
+  const clients = 2 + random.below(9)
+  return {
+    seed,
+    simulation: {
+      replicas,
+      topology: (['mesh', 'mesh', 'mesh', 'mesh', 'line', 'ring', 'star'] as const)[random.below(7)] ?? 'mesh',
+      network: { conditions: { latencyMs: randomLatency(random) }, linkTimeoutMs: 2_000 + random.below(13_000) },
+      options: randomTimes(random)
+    },
+    workload: randomWorkload(random, { durationMs, clients, operations: clients * (4 + random.below(12)) }),
+    faults: calm ? [] : randomFaultSchedule(random, { durationMs, faults: 1 + random.below(12), replicas }),
+    clients,
+    users: Math.max(1, clients - random.below(3)),
+    topics: 1 + random.below(4),
+    durationMs
+  }
+}
+
+function randomLatency(random: Random): NonNullable<NonNullable<NonNullable<SimulationOptions['network']>['conditions']>['latencyMs']> {
+  const draws = [1, { kind: 'uniform', minMs: 0.2, maxMs: 5 }, { kind: 'lognormal', medianMs: 10, sigma: 0.6 }] as const
+  return draws[random.below(3)] ?? 1
+}
+
+function randomTimes(random: Random): ScenarioTimes & object {
+  const graceMs = [0, 2_000, 4_000][random.below(3)] as number
+  return {
+    heartbeatIntervalMs: 2_000,
+    ttlMs: 6_000,
+    graceMs,
+    permdownAfterMs: 30_000,
+    isolationHoldMs: 10_000,
+    readyTimeoutMs: 2_000,
+    lastSeenMs: 10_000,
+    limits: { markLog: [4, 16, 64, 16_384][random.below(4)] as number }
+  } as ScenarioTimes & object
+}
+
+/**
+ * Runs a scenario: safety under faults, then all is healed and must be well within a bound, then everybody leaves and nothing may be left.
+ *
+ * @throws InvariantError, and whatever the code of a replica throws
+ */
+export async function runScenario(scenario: Scenario): Promise<ScenarioResult> {
+  const { simulation, workload, faults, durationMs } = scenario
+  const times = simulation.options
+  const sim = createSimulation({ ...simulation, seed: scenario.seed })
+  const counts = count(sim)
+  const clients = new Clients(sim, workload, { ...scenario, ...times, reconnectWithinMs: times.graceMs * 2 + 500 })
+  const goneMs = times.ttlMs + 2 * times.graceMs + times.isolationHoldMs + DETECTION_MS
+  const oracle = new Oracle(sim, clients, {
+    ...times,
+    ghostMs: goneMs + times.permdownAfterMs + durationMs,
+    knownMs: 8_000,
+    calm: faults.length === 0
+  })
+  const injector = new FaultInjector(sim, faults)
+  await sim.run(durationMs)
+  injector.end()
+  clients.quiet()
+  const healedAtMs = sim.nowMs
+  await within(sim, goneMs, 'liveness', () => oracle.whatIsWrong())
+  const healedMs = sim.nowMs - healedAtMs
+  await sim.settle({ withinMs: goneMs })
+  await sim.converge({ withinMs: goneMs })
+  sim.checkInvariants()
+  checkMergeLaws(sim, counts.messages)
+  await emptyOut(sim, clients, oracle, goneMs + times.permdownAfterMs + times.lastSeenMs)
+  return { seed: scenario.seed, traceHash: sim.traceHash(), ms: sim.nowMs, healedMs, frames: counts.frames, told: counts.told }
+}
+
+/** Everybody closes: at the end nothing is listed, and nothing is kept (I5). */
+async function emptyOut(sim: Simulation, clients: Clients, oracle: Oracle, withinMs: number): Promise<void> {
+  clients.closeAll()
+  await within(sim, withinMs, 'I5', () => oracle.whatIsWrong() ?? whatIsKept(sim))
+}
+
+const KEPT = ['entries', 'ownEntries', 'lingering', 'connections', 'users', 'lastSeen', 'waiting', 'queuedBytes'] as const
+
+function whatIsKept(sim: Simulation): string | undefined {
+  for (const replica of sim.replicas) {
+    if (replica.state === 'running') {
+      const sizes = sim.sizes(replica)
+      const kept = KEPT.filter(name => (sizes[name] ?? 0) > 0).map(name => `${name} ${sizes[name]}`)
+      if (kept.length > 0) {
+        return `${replica.name} keeps ${kept.join()}`
+      }
+    }
+  }
+  return undefined
+}
+
+async function within(sim: Simulation, ms: number, invariant: string, missing: () => string | undefined): Promise<void> {
+  try {
+    await sim.engine.lookUntil(ms, missing)
+  } catch (error) {
+    if (error instanceof InvariantError) {
+      throw error
+    }
+    const { seed, nowMs } = sim
+    throw new InvariantError({
+      invariant,
+      replica: '*',
+      finding: `after ${ms} ms: ${missing()}`,
+      atMs: nowMs,
+      seed,
+      trace: sim.engine.trace.print()
+    })
+  }
+}
+
+function count(sim: Simulation): { frames: number; told: number; messages: Message[] } {
+  const counts = { frames: 0, told: 0, messages: [] as Message[] }
+  sim.observe({
+    delivered: (_from, _to, message) => {
+      counts.frames++
+      if (message.type === 'delta' && counts.messages.length < 300) {
+        counts.messages.push(message)
+      }
+    },
+    diff: () => counts.told++,
+    transition: () => counts.told++
+  })
+  return counts
+}

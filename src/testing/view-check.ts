@@ -1,0 +1,107 @@
+import type { Diff, Tracker } from '../tracker/types.ts'
+import { differences, TopicFold } from './fold.ts'
+
+/** Something a replica showed that it must not show. */
+export interface Finding {
+  readonly invariant: string
+  readonly finding: string
+}
+
+/** Above so many presences a replica is not compared as a whole after every step. */
+const SMALL = 200
+/** How often it is then. */
+const EVERY = 256
+
+/**
+ * What one replica has told its users, against what it lists: the fold of all diffs is the list, in every topic, with all fields (I2); diffs
+ * are sane (I3); a user goes online and offline by turns, and counts as lists do (I2).
+ */
+export class ViewCheck {
+  readonly #tracker: Tracker
+  readonly #folds = new Map<string, TopicFold>()
+  readonly #online = new Set<string>()
+  #steps = 0
+  #presences = 0
+
+  constructor(tracker: Tracker) {
+    this.#tracker = tracker
+  }
+
+  /** The topics that have presences, by what was told. */
+  get topics(): string[] {
+    return [...this.#folds.keys()]
+  }
+
+  /** Users that were told to be online. */
+  get online(): ReadonlySet<string> {
+    return this.#online
+  }
+
+  /** A diff was told. It must say all that changed in its topic: also to a listener that lists at once. */
+  diff(diff: Diff): Finding[] {
+    let fold = this.#folds.get(diff.topic)
+    if (fold === undefined) {
+      fold = new TopicFold()
+      this.#folds.set(diff.topic, fold)
+    }
+    this.#presences -= fold.size
+    const findings = fold.apply(diff).map(fault => ({ invariant: 'I3', finding: `diff of ${diff.topic}: ${fault}` }))
+    this.#presences += fold.size
+    if (this.#isSmall()) {
+      findings.push(...this.#topic(diff.topic))
+    }
+    if (fold.size === 0) {
+      this.#folds.delete(diff.topic)
+    }
+    return findings
+  }
+
+  transition({ type, user }: { readonly type: 'online' | 'offline'; readonly user: string }): Finding[] {
+    const known = type === 'online' ? this.#online.has(user) : !this.#online.delete(user)
+    if (type === 'online') {
+      this.#online.add(user)
+    }
+    return known ? [{ invariant: 'I3', finding: `${user} goes ${type} twice` }] : []
+  }
+
+  /** After a step: compares everything while that is cheap, else now and then. */
+  step(): Finding[] {
+    return this.#isSmall() || ++this.#steps % EVERY === 0 ? this.all() : []
+  }
+
+  all(): Finding[] {
+    const findings: Finding[] = []
+    const listed = this.#tracker.topics()
+    for (const topic of new Set([...listed.keys(), ...this.#folds.keys()])) {
+      findings.push(...this.#topic(topic))
+    }
+    for (const [topic, counted] of listed) {
+      const list = this.#tracker.list(topic)
+      const presences = [...list.values()].reduce((sum, metas) => sum + metas.length, 0)
+      if (counted.keys !== list.size || counted.presences !== presences) {
+        findings.push({
+          invariant: 'I2',
+          finding: `count of ${topic} is ${JSON.stringify(counted)}, listed are ${list.size} keys, ${presences} presences`
+        })
+      }
+    }
+    const users = new Set(this.#tracker.users())
+    const wrong = [...users.symmetricDifference(this.#online)]
+    if (wrong.length > 0) {
+      findings.push({
+        invariant: 'I2',
+        finding: `users ${wrong.join()} are online by ${users.has(wrong[0] as string) ? 'users()' : 'the events'} only`
+      })
+    }
+    return findings
+  }
+
+  #isSmall(): boolean {
+    return this.#presences <= SMALL
+  }
+
+  #topic(topic: string): Finding[] {
+    const difference = differences([...this.#tracker.list(topic).values()].flat(), this.#folds.get(topic)?.presences() ?? [])
+    return difference === '' ? [] : [{ invariant: 'I2', finding: `${topic}: listed (+) and folded (-) differ:\n${difference}` }]
+  }
+}
