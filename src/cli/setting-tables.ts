@@ -18,7 +18,7 @@ const isAddress = (item: string): boolean => {
 
 /** Where `serve` puts its control file, and where the other commands look for it. */
 export const LOCATE = {
-  name: { kind: text('name', 64), fallback: 'default', group: FIND, help: 'the name of the replica on this machine' },
+  name: { kind: text('name', 64), fallback: 'main', group: FIND, help: 'the name of the replica on this machine' },
   state: { kind: optionalText('dir'), fallback: undefined, group: FIND, help: 'directory of control files and keys' }
 } as const
 

@@ -94,7 +94,7 @@ export const TUNING = {
 } as const
 
 /** As `createTracker` takes them. Relations between them (ttl and heartbeat interval …) are checked there. */
-export function trackerOptions(settings: Settings<typeof TUNING>): TrackerOptions {
+export function trackerOptions(settings: Settings<typeof TUNING>): Omit<TrackerOptions, 'transport' | 'environment' | 'cluster'> {
   return {
     heartbeatIntervalMs: settings.heartbeatInterval,
     ttlMs: settings.ttl,

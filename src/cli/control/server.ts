@@ -10,6 +10,8 @@ export interface ControlServerOptions {
   /** Bearer token that every request but `/healthz` and `/readyz` must carry. */
   readonly token: string
   readonly endpoints: Endpoints
+  /** When the port is taken, take any other: nobody asked for this one. Default false. */
+  readonly anyPortInstead?: boolean
 }
 
 /**
@@ -31,17 +33,17 @@ export class ControlServer {
 
   /** Resolves with the origin, such as `http://127.0.0.1:7470`. Throws UsageError when the port is taken. */
   async start(): Promise<string> {
-    const { listen } = this.#options
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#server.once('error', reject)
-    this.#server.listen(listen.port, listen.host, resolve)
+    const { listen, anyPortInstead = false } = this.#options
     try {
-      await promise
+      await this.#listen(listen)
     } catch (error) {
-      if (codeOf(error) === 'EADDRINUSE') {
+      if (codeOf(error) === 'EADDRINUSE' && anyPortInstead) {
+        await this.#listen({ ...listen, port: 0 })
+      } else if (codeOf(error) === 'EADDRINUSE') {
         throw new UsageError(`--control ${listen.host}:${listen.port} is taken by another process; give another port, or 0 for any`)
+      } else {
+        throw new UsageError(`--control ${listen.host}:${listen.port}: ${messageOf(error)}`)
       }
-      throw new UsageError(`--control ${listen.host}:${listen.port}: ${messageOf(error)}`)
     }
     return originOf({ host: listen.host, port: (this.#server.address() as AddressInfo).port })
   }
@@ -53,6 +55,16 @@ export class ControlServer {
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
     this.#server.closeAllConnections()
     await closed
+  }
+
+  #listen({ host, port }: HostPort): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, host, () => {
+        this.#server.removeListener('error', reject)
+        resolve()
+      })
+    })
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

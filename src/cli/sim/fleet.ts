@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { loadOrCreateKey } from '../../net/libp2p/key-file.ts'
 import type { TrackerOptions } from '../../tracker/options.ts'
-import { makeIdentity } from '../identity.ts'
+import { freePort } from './ports.ts'
 import { type LinkMode, LinkProxy } from './proxy.ts'
 import { WorkerHandle } from './worker-handle.ts'
 import type { WorkerEvents } from './worker-protocol.ts'
@@ -10,7 +11,7 @@ import type { WorkerEvents } from './worker-protocol.ts'
 export interface FleetOptions {
   readonly replicas: number
   readonly cluster: string
-  readonly options: Omit<TrackerOptions, 'transport' | 'environment'>
+  readonly options: Omit<TrackerOptions, 'transport' | 'environment' | 'cluster'>
   readonly clientHeartbeatMs: number
   readonly listener: FleetListener
 }
@@ -26,6 +27,7 @@ export interface FleetListener {
 interface Member {
   readonly id: string
   readonly identity: string
+  readonly port: number
   worker: WorkerHandle | undefined
   /** Between a start and its `started`, a kill must not be overtaken by it. */
   lives: number
@@ -71,7 +73,8 @@ export class Fleet {
   async start(): Promise<void> {
     for (let from = 0; from < this.size; from++) {
       const identity = join(this.#directory, `${replicaName(from)}.key`)
-      this.#members.push({ id: await makeIdentity(identity), identity, worker: undefined, lives: 0 })
+      const key = await loadOrCreateKey(identity)
+      this.#members.push({ id: key.publicKey.toString(), identity, port: await freePort(), worker: undefined, lives: 0 })
       this.#proxies.push(Array.from({ length: this.size }, () => new LinkProxy()))
     }
     await Promise.all(this.#links().map(([, , proxy]) => proxy.start()))
@@ -86,6 +89,7 @@ export class Fleet {
       {
         cluster: this.#options.cluster,
         identity: member.identity,
+        port: member.port,
         peers: this.#peersOf(replica),
         options: this.#options.options,
         clientHeartbeatMs: this.#options.clientHeartbeatMs
@@ -101,9 +105,9 @@ export class Fleet {
       }
     )
     member.worker = worker
-    const { port } = await worker.started()
+    await worker.started()
     if (member.lives === life) {
-      await this.#aim(replica, port)
+      await this.#aim(replica, member.port)
     }
   }
 

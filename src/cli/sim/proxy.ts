@@ -1,6 +1,7 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { codeOf } from '../errors.ts'
+import { freePort } from './ports.ts'
 import { type Shape, Shaper, type SlowLink } from './shaper.ts'
 
 /**
@@ -47,10 +48,9 @@ export class LinkProxy {
     return this.#bytes
   }
 
-  /** Takes its port, and refuses until it has a target. */
+  /** Chooses its port; refuses until it has a target. */
   async start(): Promise<void> {
-    await this.#listen()
-    this.#closeListener()
+    this.#port = await freePort()
   }
 
   /** Where new connections go; 0: nobody listens there, they are refused. Those that are open stay. */
@@ -93,7 +93,7 @@ export class LinkProxy {
     return this.#turn
   }
 
-  // While the port was free, an outgoing connection of this machine may have drawn it: tried again until it is given back.
+  // While the port was free, somebody else may have taken it for a while: tried again until it is given back.
   async #listen(): Promise<void> {
     for (let attempt = 1; !this.#server.listening; attempt++) {
       try {
@@ -102,7 +102,6 @@ export class LinkProxy {
         this.#server.listen(this.#port, '127.0.0.1', resolve)
         await promise
         this.#server.removeListener('error', reject)
-        this.#port = (this.#server.address() as AddressInfo).port
       } catch (error) {
         if (codeOf(error) !== 'EADDRINUSE' || attempt === LISTEN_ATTEMPTS) {
           throw error

@@ -20,7 +20,7 @@ export class WorkerHandle {
   readonly #child: ChildProcess
   readonly #listener: WorkerListener
   readonly #waiting = new Map<number, (answer: never) => void>()
-  readonly #started = Promise.withResolvers<{ id: string; port: number }>()
+  readonly #started = Promise.withResolvers<string>()
   readonly #gone = Promise.withResolvers<void>()
   #nextRequest = 1
   #expected = false
@@ -47,8 +47,8 @@ export class WorkerHandle {
     return !this.#exited
   }
 
-  /** Resolves with the replica's id and the port on which it listens. Throws CommandError when it cannot start. */
-  async started(): Promise<{ id: string; port: number }> {
+  /** Resolves with the replica's id when it listens. Throws CommandError when it cannot start. */
+  async started(): Promise<string> {
     const timer = setTimeout(() => this.#failed(`not started after ${START_TIMEOUT_MS / 1_000} s`), START_TIMEOUT_MS)
     try {
       return await this.#started.promise
@@ -111,7 +111,7 @@ export class WorkerHandle {
 
   #receive(message: FromWorker): void {
     if (message.type === 'started') {
-      this.#started.resolve({ id: message.id, port: portOf(message.addresses) })
+      this.#started.resolve(message.id)
     } else if (message.type === 'failed') {
       this.#failed(message.message)
     } else if (message.type === 'ready') {
@@ -134,9 +134,4 @@ export class WorkerHandle {
     this.#gone.resolve()
     this.#listener.exited(this.#expected, detail)
   }
-}
-
-function portOf(addresses: readonly string[]): number {
-  const port = addresses.map(address => /\/tcp\/(\d+)/.exec(address)?.[1]).find(found => found !== undefined)
-  return Number(port ?? 0)
 }

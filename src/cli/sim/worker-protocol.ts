@@ -11,9 +11,10 @@ export interface WorkerStart {
   readonly cluster: string
   /** File with the private key: the id stays the same over restarts. */
   readonly identity: string
+  readonly port: number
   /** Multiaddrs to dial: the proxies of its outgoing links. */
   readonly peers: readonly string[]
-  readonly options: Omit<TrackerOptions, 'transport' | 'environment'>
+  readonly options: Omit<TrackerOptions, 'transport' | 'environment' | 'cluster'>
   /** How often the clients of this replica are heard. */
   readonly clientHeartbeatMs: number
 }
@@ -87,7 +88,7 @@ export interface WorkerNumbers {
 }
 
 export type FromWorker =
-  | { readonly type: 'started'; readonly id: string; readonly addresses: readonly string[]; readonly atMs: number }
+  | { readonly type: 'started'; readonly id: string; readonly atMs: number }
   | { readonly type: 'ready'; readonly atMs: number; readonly partial: boolean }
   | { readonly type: 'failed'; readonly message: string }
   | WorkerEvents

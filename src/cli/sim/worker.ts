@@ -36,9 +36,9 @@ try {
 async function run(start: WorkerStart): Promise<void> {
   const replica = await openReplica({
     cluster: start.cluster,
-    listen: ['/ip4/127.0.0.1/tcp/0'],
+    listen: [`/ip4/127.0.0.1/tcp/${start.port}`],
     peers: start.peers,
-    onlyPeers: true,
+    hideAddresses: true,
     identity: start.identity,
     allow: [],
     swarmKey: undefined,
@@ -66,7 +66,7 @@ async function run(start: WorkerStart): Promise<void> {
       void replica.stop({ announce: message.announce }).finally(() => process.disconnect?.())
     }
   })
-  tell({ type: 'started', id: tracker.id, addresses: replica.addresses, atMs: sharedNowMs() })
+  tell({ type: 'started', id: tracker.id, atMs: sharedNowMs() })
   await tracker.ready
   tell({ type: 'ready', atMs: sharedNowMs(), partial: tracker.partial })
 }

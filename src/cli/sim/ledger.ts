@@ -1,0 +1,97 @@
+/**
+ * What truly happened, as the simulation did it: who was put where and when, and what was broken when. The oracle reads this and
+ * nothing else. Times are of the shared monotonic clock, in ms; what has not happened yet is Infinity.
+ */
+
+/** One session present in one topic on one replica. */
+export interface Span {
+  readonly replica: number
+  /** When the client was told to come … */
+  readonly fromMs: number
+  /** … and when its replica had done it. Infinity while that is not reported. */
+  heldMs: number
+  /** When the client was told to go, or its replica died … */
+  endMs: number
+  /** … and when its replica had done it. */
+  endedMs: number
+  /** `left`: cleanly. `lost`: its socket died. `died`: its replica did. */
+  how: 'open' | 'left' | 'lost' | 'died'
+}
+
+/** Something was broken that may delay what replicas know of each other. */
+export interface Disturbance {
+  readonly label: string
+  readonly fromMs: number
+  /** When it was mended; Infinity until then. */
+  untilMs: number
+  /** Whether it touches what `observer` knows of `replica`. */
+  touches(observer: number, replica: number): boolean
+}
+
+export const placeOf = (topic: string, user: string): string => `${topic}\u0000${user}`
+export const topicOf = (place: string): string => place.slice(0, place.indexOf('\u0000'))
+export const userOf = (place: string): string => place.slice(place.indexOf('\u0000') + 1)
+
+export class Ledger {
+  /** By place (topic and user), oldest first. */
+  readonly spans = new Map<string, Span[]>()
+  readonly disturbances: Disturbance[] = []
+
+  open(place: string, replica: number, fromMs: number): Span {
+    const span: Span = {
+      replica,
+      fromMs,
+      heldMs: Number.POSITIVE_INFINITY,
+      endMs: Number.POSITIVE_INFINITY,
+      endedMs: Number.POSITIVE_INFINITY,
+      how: 'open'
+    }
+    const known = this.spans.get(place)
+    if (known === undefined) {
+      this.spans.set(place, [span])
+    } else {
+      known.push(span)
+    }
+    return span
+  }
+
+  /** A process died, was stopped or paused. Mended by setting `untilMs`. */
+  disturbReplica(label: string, replica: number, fromMs: number): Disturbance {
+    return this.#add(label, fromMs, (a, b) => a === replica || b === replica)
+  }
+
+  /** Links between two groups are broken. */
+  disturbLinks(label: string, groups: readonly [readonly number[], readonly number[]], fromMs: number): Disturbance {
+    const [left, right] = groups
+    return this.#add(label, fromMs, (a, b) => (left.includes(a) && right.includes(b)) || (left.includes(b) && right.includes(a)))
+  }
+
+  /** The latest end of what touched the pair and began before `beforeMs` and ended after `afterMs`; −Infinity when nothing did. */
+  lastDisturbedMs(observer: number, replica: number, afterMs: number, beforeMs: number): number {
+    let latest = Number.NEGATIVE_INFINITY
+    for (const disturbance of this.disturbances) {
+      if (disturbance.fromMs < beforeMs && disturbance.untilMs > afterMs && disturbance.touches(observer, replica)) {
+        latest = Math.max(latest, disturbance.untilMs)
+      }
+    }
+    return latest
+  }
+
+  /** Forgets spans that ended before `beforeMs`, so that a year of them costs no more than a minute. */
+  compact(beforeMs: number): void {
+    for (const [place, spans] of this.spans) {
+      const kept = spans.filter(span => span.endedMs > beforeMs)
+      if (kept.length === 0) {
+        this.spans.delete(place)
+      } else if (kept.length < spans.length) {
+        this.spans.set(place, kept)
+      }
+    }
+  }
+
+  #add(label: string, fromMs: number, touches: Disturbance['touches']): Disturbance {
+    const disturbance: Disturbance = { label, fromMs, untilMs: Number.POSITIVE_INFINITY, touches }
+    this.disturbances.push(disturbance)
+    return disturbance
+  }
+}

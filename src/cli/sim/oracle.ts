@@ -1,0 +1,86 @@
+import type { Ledger, Span } from './ledger.ts'
+
+/** What Rollcall promises, as numbers. In ms. */
+export interface Bounds {
+  /** From a change at its owner until every undisturbed replica lists it. */
+  readonly propagationMs: number
+  /** From the end of a disturbance until replicas know all of each other again. */
+  readonly recoveryMs: number
+  /** From a replica's silence until it is judged down. */
+  readonly detectionMs: number
+  /** How long a lost client, or the clients of a dead replica, are held. */
+  readonly graceMs: number
+}
+
+/** Whether a replica has to list a presence now, may, or must not. */
+export type Verdict = 'must' | 'may' | 'never'
+
+/**
+ * Says what each replica should list, from the ledger alone: it knows no replica, no CRDT and no message. Where something was broken it
+ * allows what the promise allows: a presence may be missing while its owner cannot be heard, and may be held for detection and grace.
+ */
+export class Oracle {
+  readonly #ledger: Ledger
+  readonly #bounds: Bounds
+
+  constructor(ledger: Ledger, bounds: Bounds) {
+    this.#ledger = ledger
+    this.#bounds = bounds
+  }
+
+  verdict(place: string, observer: number, atMs: number): Verdict {
+    const spans = this.#ledger.spans.get(place) ?? []
+    let may = false
+    for (const [index, span] of spans.entries()) {
+      if (this.#must(span, spans[index + 1], observer, atMs)) {
+        return 'must'
+      }
+      may ||= span.fromMs <= atMs && atMs <= this.#goneByMs(span, observer)
+    }
+    return may ? 'may' : 'never'
+  }
+
+  /** When everything is mended and settled, exactly these are listed, everywhere: place → number of the replica that holds it. */
+  expected(): Map<string, number> {
+    const expected = new Map<string, number>()
+    for (const [place, spans] of this.#ledger.spans) {
+      const open = spans.findLast(span => span.how === 'open')
+      if (open !== undefined) {
+        expected.set(place, open.replica)
+      }
+    }
+    return expected
+  }
+
+  #must(span: Span, next: Span | undefined, observer: number, atMs: number): boolean {
+    const { propagationMs, recoveryMs } = this.#bounds
+    if (span.heldMs + propagationMs > atMs || this.#heldUntilMs(span, next) <= atMs) {
+      return false
+    }
+    return this.#ledger.lastDisturbedMs(observer, span.replica, Number.NEGATIVE_INFINITY, atMs) + recoveryMs <= atMs
+  }
+
+  // A lost client is held for the grace, unless it came back and left for good. One second for the pulse of the tracker.
+  #heldUntilMs(span: Span, next: Span | undefined): number {
+    if (span.how === 'open') {
+      return Number.POSITIVE_INFINITY
+    }
+    const held = span.how === 'lost' && (next === undefined || next.how === 'open')
+    return held ? span.endMs + this.#bounds.graceMs - 1_000 : span.endMs
+  }
+
+  // Each disturbance that begins before it is gone delays it; and what began within that delay delays it further.
+  #goneByMs(span: Span, observer: number): number {
+    const { propagationMs, recoveryMs, detectionMs, graceMs } = this.#bounds
+    const held = span.how === 'left' ? 0 : graceMs + (span.how === 'died' ? detectionMs : 0)
+    let goneByMs = span.endedMs + propagationMs + held
+    for (;;) {
+      const disturbedMs = this.#ledger.lastDisturbedMs(observer, span.replica, span.fromMs, goneByMs)
+      const delayedMs = disturbedMs + recoveryMs + detectionMs + graceMs
+      if (!(delayedMs > goneByMs)) {
+        return goneByMs
+      }
+      goneByMs = delayedMs
+    }
+  }
+}
