@@ -37,13 +37,14 @@ const RECEIVERS = 2 ** 13
  * flight for ever. What one receiver does on one message depends on that receiver's state only, so it is worked out
  * once, by replay, and then remembered.
  *
+ * @param inspect is called after each history with the states that its receivers were found in
  * @throws Violation, with the history and the messages that lead there
  */
-export function searchAll(make: MakeMap, config: SearchConfig): SearchCounts {
+export function searchAll(make: MakeMap, config: SearchConfig, inspect: (receivers: Receivers) => void = () => {}): SearchCounts {
   const counts: SearchCounts = { histories: 0, states: 0, transitions: 0, receiverStates: 0 }
   for (const ops of ownerHistories(config.events, config)) {
     try {
-      searchHistory(make, config, ops, counts)
+      inspect(searchHistory(make, config, ops, counts))
     } catch (error) {
       throw error instanceof Violation ? new Violation(`${error.message}\nhistory: ${showOps(ops)}`) : error
     }
@@ -51,7 +52,7 @@ export function searchAll(make: MakeMap, config: SearchConfig): SearchCounts {
   return counts
 }
 
-function searchHistory(make: MakeMap, config: SearchConfig, ops: readonly OwnerOp[], counts: SearchCounts): void {
+function searchHistory(make: MakeMap, config: SearchConfig, ops: readonly OwnerOp[], counts: SearchCounts): Receivers {
   const receivers = new Receivers(make, config.limits, modelOf(ops), ops)
   const sets = new MessageSets()
   const answers = new Answers(receivers, config)
@@ -95,6 +96,7 @@ function searchHistory(make: MakeMap, config: SearchConfig, ops: readonly OwnerO
   counts.states += seen.size
   counts.receiverStates += receivers.count
   demand(receivers.count < RECEIVERS, 'the states fit their key', () => `${receivers.count}`)
+  return receivers
 }
 
 /** Sets of message numbers, numbered themselves: 0 is the empty one. */

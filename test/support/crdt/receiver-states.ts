@@ -70,6 +70,19 @@ export class Receivers {
     return number
   }
 
+  get messageCount(): number {
+    return this.#messages.length
+  }
+
+  message(number: number): DeltaInterval {
+    return this.#messages[number]!
+  }
+
+  /** All that can be seen of what a map holds of the owner. */
+  describe(map: MapLike): string {
+    return describeRecord(map)
+  }
+
   /** The state after one more message. */
   deliver(state: number, message: number): number {
     const before = this.#states[state]!
@@ -207,11 +220,15 @@ function isFold(folded: ReadonlyMap<number, Entry>, held: readonly Entry[]): boo
 
 /** Two states with one key behave alike from here on. */
 function keyOf({ map, refused }: ReceiverState): string {
+  return `${describeRecord(map)} ${refused.join()}`
+}
+
+function describeRecord(map: MapLike): string {
   const record = map.record(ref('O'))
   if (record === undefined) {
     return ''
   }
   const { head, horizon, known, floor, cursor, hash, parked, repairing } = record
   const entries = Array.from(map.entries(ref('O')), showEntry)
-  return JSON.stringify([head, horizon, known, floor, cursor, hash, parked, repairing, entries, map.marksSince(ref('O'), floor), refused])
+  return JSON.stringify([head, horizon, known, floor, cursor, hash, parked, repairing, entries, map.marksSince(ref('O'), floor)])
 }

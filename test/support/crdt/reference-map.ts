@@ -151,7 +151,7 @@ export class ReferenceMap implements MapLike {
       return 'old'
     }
     const reaches = (knownTo: number, knownAsOf: number): boolean =>
-      (m.from <= knownTo || !this.#has('from is checked')) && (m.since <= knownAsOf || !this.#has('since is checked'))
+      !this.#has('from is checked') || (m.from <= knownTo && (m.since <= knownAsOf || !this.#has('since is checked')))
     if (!(m.from === 0 || reaches(record.head, record.head) || (cursor !== null && reaches(cursor.to, cursor.asOf)))) {
       return 'gap'
     }

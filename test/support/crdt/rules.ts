@@ -1,6 +1,7 @@
 /**
  * The rules of the map, each of which the reference can be built without. The number names the counter-example of
- * docs/algorithm.md; a rule without one concerns marks, or stands only in the pseudo-code.
+ * docs/algorithm.md; a rule without one concerns marks, or stands only in the pseudo-code. Without 'from is checked'
+ * nothing is refused at all.
  */
 export const RULES = {
   'slices carry since and asOf': 'C2 C3',

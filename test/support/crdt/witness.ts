@@ -1,5 +1,6 @@
 import type { DeltaInterval, Entry, MergeResult } from '../../../src/crdt/index.ts'
 import { checkRecord, demand, same } from './invariants.ts'
+import { Knowledge } from './knowledge.ts'
 import type { MapLike } from './map-like.ts'
 import { show, showEntry, showResult } from './notation.ts'
 import type { OwnerModel } from './owner-model.ts'
@@ -8,31 +9,36 @@ import type { OwnerModel } from './owner-model.ts'
  * Watches one record at one process, and compares it with the owner's events after every merge:
  * - the record is what `checkRecord` says;
  * - folding the merges' results gives exactly the entries held;
- * - a removed dot never returns; a state, a head, a horizon, a cursor never moves back.
+ * - a removed dot never returns, nor does one come that was known to be gone; a state, a head, a horizon, a cursor never moves back.
  */
 export class Witness {
   readonly #map: MapLike
   readonly #model: OwnerModel
   readonly #folded = new Map<number, Entry>()
   readonly #dead = new Set<number>()
+  #knowledge: Knowledge | undefined
   #wasComplete = false
   #wasParked = 0
   #point: Point = pointOf(undefined)
   #lied = false
   #isRepairing = false
 
-  constructor(map: MapLike, model: OwnerModel) {
+  /** @param isExact nothing is ever parked, so that what is applied is known, and with it the state of every dot */
+  constructor(map: MapLike, model: OwnerModel, isExact = false) {
     this.#map = map
     this.#model = model
+    this.#knowledge = isExact ? new Knowledge(model) : undefined
   }
 
   /** A lie was merged: it is folded like any other result. From here until a repair is over, the record is not compared with the owner. */
   believed(result: MergeResult): void {
     this.#lied = true
+    this.#knowledge = undefined
     this.#fold(result, () => showResult(result))
   }
 
   invalidated(): void {
+    this.#knowledge = undefined
     this.#lied = true
     this.#isRepairing = true
     this.#dead.clear()
@@ -61,6 +67,12 @@ export class Witness {
       this.#checkReasons(interval, result, what)
     }
     this.#point = point
+    if (this.#knowledge !== undefined && result.outcome === 'applied') {
+      this.#knowledge.learn(interval)
+      const held = Array.from(this.#map.entries(this.#model.ref), showEntry).join(' ')
+      const due = this.#knowledge.held().map(showEntry).join(' ')
+      demand(held === due, 'a record holds the pointwise maximum of what it was told', () => `${what()}: holds ${held}, should hold ${due}`)
+    }
     this.check()
   }
 
@@ -72,6 +84,11 @@ export class Witness {
     this.#checkFold()
     this.#lied &&= !record.complete
     checkRecord(this.#map, this.#model, this.#lied)
+    for (let dot = 1; dot <= record.known; dot++) {
+      if (!this.#folded.has(dot)) {
+        this.#dead.add(dot)
+      }
+    }
     this.#wasComplete = record.complete
     this.#wasParked = record.parked
   }
@@ -107,7 +124,7 @@ export class Witness {
       const told = this.#model.reasonOfRemoval(entry.counter)
       demand(told !== undefined && (reason === told || (reason === 0 && !simple)), 'a removal has the mark’s reason', what)
     }
-    const touched = result.added.length + result.changed.length + result.removed.length
+    const touched = result.touched ?? result.added.length + result.changed.length + result.removed.length
     const bound = 2 * (interval.adds.length + interval.marks.length) + 1
     demand(!simple || touched <= bound, 'a plain interval touches what it names', what)
   }

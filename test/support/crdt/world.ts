@@ -127,12 +127,13 @@ export class World {
   }
 
   merge(process: Process, interval: DeltaInterval): ReturnType<MapLike['merge']> {
-    const witness = this.witness(process, interval.replica)
+    const isOwn = sameRef(interval.replica, process.map.self)
     const result = process.map.merge(interval)
     this.counts.merges++
     this.counts.refused += result.outcome === 'gap' ? 1 : 0
-    if (!sameRef(interval.replica, process.map.self)) {
-      witness.merged(interval, result)
+    demand(isOwn === (result.outcome === 'own'), 'nobody merges about itself', () => show(interval))
+    if (!isOwn) {
+      this.witness(process, interval.replica).merged(interval, result)
       if (process.map.record(interval.replica)?.complete === true) {
         this.#checkState(process.map, interval.replica)
       }
@@ -177,7 +178,7 @@ export class World {
 
   witness(process: Process, of: ReplicaRef): Witness {
     const key = refKey(of)
-    const witness = process.witnesses.get(key) ?? new Witness(process.map, this.model(of))
+    const witness = process.witnesses.get(key) ?? new Witness(process.map, this.model(of), this.#limits.parkLimit === 0)
     process.witnesses.set(key, witness)
     return witness
   }
