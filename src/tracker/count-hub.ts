@@ -1,5 +1,4 @@
 import type { PresenceIndex, TopicNode } from './presence-index.ts'
-import type { Step } from './presence-view.ts'
 import { endOnAbort, PullIterator } from './pull-iterator.ts'
 import type { CountEvent } from './types.ts'
 
@@ -57,8 +56,8 @@ export class CountHub {
     }
   }
 
-  stepped(step: Step): void {
-    for (const topic of step.builders.keys()) {
+  stepped(builders: ReadonlyMap<TopicNode, unknown>): void {
+    for (const topic of builders.keys()) {
       for (const watch of this.#watches.get(topic) ?? []) {
         watch.iterator.wake()
       }

@@ -4,6 +4,7 @@ import { createCluster } from './cluster.ts'
 import type { ClusterListener, ClusterPort } from './cluster-port.ts'
 import { Connections } from './connections.ts'
 import { CountHub } from './count-hub.ts'
+import type { DiffBuilder } from './diff-builder.ts'
 import type { Emitter } from './emitter.ts'
 import { LastSeen } from './last-seen.ts'
 import { createLoneCluster } from './lone-cluster.ts'
@@ -12,7 +13,7 @@ import { MetaDecoder } from './meta.ts'
 import { USERS_TOPIC } from './names.ts'
 import type { ResolvedOptions } from './options.ts'
 import { PresenceFactory } from './presence-factory.ts'
-import { PresenceIndex } from './presence-index.ts'
+import { PresenceIndex, type TopicNode } from './presence-index.ts'
 import { PresenceView, type Step } from './presence-view.ts'
 import { Pulse } from './pulse.ts'
 import { TopicHub } from './topic-hub.ts'
@@ -49,6 +50,8 @@ export class Life {
   #depth = 0
   #version: Version | null = null
   #outbox: (() => void)[] = []
+  /** What changed in the step, by topic. */
+  #untold = new Map<TopicNode, DiffBuilder>()
   #draining = false
   #pulses = 0
   #ownHead = 0
@@ -128,6 +131,8 @@ export class Life {
   /** After the step: those who wait, then the listeners, each of whom may begin a step of his own. */
   #told(): void {
     this.waiting.stepped()
+    this.#tell()
+    this.view.prune()
     this.topics.settled()
     if (this.#draining) {
       return
@@ -146,12 +151,32 @@ export class Life {
     }
   }
 
-  #flushed(step: Step): void {
+  /**
+   * A part of a step, which the view ends where the origin or the cause changes. Nobody is told before the whole step is over: two parts of one
+   * topic are one diff, and a listener who lists sees what he was told.
+   */
+  #flushed(part: Step): void {
     this.#version = null
-    this.log.record(step)
-    this.topics.stepped(step)
-    this.counts.stepped(step)
-    for (const [topic, builder] of step.builders) {
+    this.log.record(part)
+    for (const [topic, builder] of part.builders) {
+      const known = this.#untold.get(topic)
+      if (known === undefined) {
+        this.#untold.set(topic, builder)
+      } else {
+        known.absorb(builder)
+      }
+    }
+  }
+
+  #tell(): void {
+    const builders = this.#untold
+    if (builders.size === 0) {
+      return
+    }
+    this.#untold = new Map()
+    this.topics.stepped(builders)
+    this.counts.stepped(builders)
+    for (const [topic, builder] of builders) {
       if (topic.name === USERS_TOPIC) {
         for (const { type, user } of this.users.stepped(builder)) {
           if (this.#emitter.has(type)) {

@@ -236,7 +236,7 @@ export class PresenceView {
     this.origins.delete(old)
   }
 
-  /** Ends the step: tells what changed in it, and forgets what became empty. */
+  /** Ends a part of the step: hands out what changed in it. */
   flush(): void {
     if (!this.#begun) {
       return
@@ -244,11 +244,15 @@ export class PresenceView {
     const step = { cause: this.#cause, builders: this.#builders, origin: this.#origin }
     this.#begun = false
     this.#builders = new Map()
+    this.onFlush(step)
+  }
+
+  /** The step is over and told of: forgets what became empty. Not before: an identity that comes again within the step is the same. */
+  prune(): void {
     for (const slot of this.#pruned) {
       this.index.prune(slot)
     }
     this.#pruned.clear()
-    this.onFlush(step)
   }
 
   #begin(cause: DiffCause, origin: Origin | null): void {

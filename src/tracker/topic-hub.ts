@@ -2,7 +2,6 @@ import type { DiffBuilder, DiffParts } from './diff-builder.ts'
 import type { Origin } from './origin.ts'
 import type { PresenceFactory } from './presence-factory.ts'
 import type { PresenceIndex, TopicNode } from './presence-index.ts'
-import type { Step } from './presence-view.ts'
 import { TopicWatch } from './topic-watch.ts'
 import type { DiffCause, DiffEvent, Presence, Replace, SnapshotEvent, SnapshotReason } from './types.ts'
 import type { TokenCodec, Version } from './version.ts'
@@ -88,8 +87,8 @@ export class TopicHub {
     }
   }
 
-  stepped(step: Step): void {
-    for (const [topic, builder] of step.builders) {
+  stepped(builders: ReadonlyMap<TopicNode, DiffBuilder>): void {
+    for (const [topic, builder] of builders) {
       const watched = this.#topics.get(topic)
       if (watched !== undefined) {
         watched.snapshot = null
