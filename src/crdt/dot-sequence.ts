@@ -22,6 +22,11 @@ export class DotSequence {
     return this.#size
   }
 
+  /** The number of chunks. */
+  get chunks(): number {
+    return this.#chunks.length
+  }
+
   get(counter: number): Entry | undefined {
     const index = this.#chunkOf(counter)
     const chunk = this.#chunks[index]
