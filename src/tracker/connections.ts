@@ -258,7 +258,7 @@ export class Connections implements ConnectionHost {
       if (clean) {
         this.own.end(track, reason)
       } else {
-        this.own.linger(track)
+        this.own.linger(track, how === 'taken-over')
       }
     }
     if (connection.userTrack !== null) {

@@ -128,11 +128,11 @@ export class Life {
     }
   }
 
-  /** After the step: those who wait, then the listeners, each of whom may begin a step of his own. */
+  /** After the step: those who watch, those who wait, then the listeners, each of whom may begin a step of his own. */
   #told(): void {
-    this.waiting.stepped()
     this.#tell()
     this.view.prune()
+    this.waiting.stepped()
     this.topics.settled()
     if (this.#draining) {
       return

@@ -155,10 +155,13 @@ export class OwnEntries {
     return true
   }
 
-  /** The connection is lost: the entry stays listed for the grace. */
-  linger(track: Track): void {
+  /**
+   * The connection is lost: the entry stays listed for the grace. Without one, an entry whose session is on another replica by now is told to have
+   * moved, which holds it everywhere until that replica's entry comes.
+   */
+  linger(track: Track, takenOver = false): void {
     if (this.#graceMs === 0) {
-      this.#remove(track, MarkReason.expired)
+      this.#remove(track, takenOver ? MarkReason.moved : MarkReason.expired)
     } else {
       this.#move(track, EntryState.lingering, MarkReason.expired)
     }
