@@ -31,6 +31,8 @@ export class Client {
   link: ClientLink | null = null
   /** When it last lost a connection, or gave one up. */
   unlinkedAtMs = Number.NEGATIVE_INFINITY
+  /** When it last was certainly there. */
+  beatAtMs = Number.NEGATIVE_INFINITY
   /** When it, or another device of its user, was last kicked. */
   kickedAtMs = Number.NEGATIVE_INFINITY
   #connections = 0
@@ -55,6 +57,11 @@ export class Client {
   /** Connected to a process that lives, as it believes. */
   get present(): boolean {
     return this.link !== null && this.link.replica.state !== 'dead' && this.link.replica.tracker === this.link.tracker
+  }
+
+  /** Since when it is not connected; `nowMs` while it is. A client whose process died has not noticed yet. */
+  goneSinceMs(nowMs: number): number {
+    return this.present ? nowMs : this.link === null ? this.unlinkedAtMs : this.beatAtMs
   }
 
   /** The topics that it tracks. */

@@ -25,6 +25,7 @@ export class Clients {
   readonly #options: ClientsOptions
   readonly #random: Random
   #quiet = false
+  #closed = false
 
   constructor(sim: Simulation, workload: Workload, options: ClientsOptions) {
     this.#sim = sim
@@ -48,6 +49,7 @@ export class Clients {
   /** Everybody closes. */
   closeAll(): void {
     this.#quiet = true
+    this.#closed = true
     for (const client of this.all) {
       this.#close(client)
     }
@@ -92,6 +94,7 @@ export class Clients {
       if (connection !== undefined) {
         const nowMs = this.#sim.nowMs
         client.link = { replica, tracker, connection, sinceMs: nowMs }
+        client.beatAtMs = nowMs
         this.#follow(client, replica, connection)
         tracker.batch(() => {
           for (const topic of client.topics) {
@@ -217,6 +220,7 @@ export class Clients {
       this.#reconnectLater(client)
       return
     }
+    client.beatAtMs = this.#sim.nowMs
     this.#sim.request(link.replica, () => {
       if (client.link === link && !link.connection.heartbeat()) {
         this.onUnexpectedEnd(client, link.replica, 'expired at a heartbeat')
@@ -229,7 +233,7 @@ export class Clients {
     const where = this.#random.below(1_000)
     if (this.#random.below(4) > 0) {
       this.#sim.schedule(delayMs, () => {
-        if (client.link === null) {
+        if (client.link === null && !this.#closed) {
           this.#connect(client, this.#replica(where))
         }
       })

@@ -67,7 +67,8 @@ export class Oracle implements SimObserver {
   }
 
   diff(replica: SimReplica, diff: Diff): void {
-    if (!this.#options.calm) {
+    // Without a grace nothing is promised to those who move.
+    if (!this.#options.calm || this.#options.graceMs === 0) {
       return
     }
     for (const { presence, reason } of diff.leaves) {
@@ -150,7 +151,7 @@ export class Oracle implements SimObserver {
     if (nowMs - client.kickedAtMs < knownMs) {
       return
     }
-    if (calm && !this.#isGoneForGrace(client)) {
+    if (calm && graceMs > 0 && !this.#isGoneForGrace(client)) {
       this.#sim.fail(
         replica,
         'O6',
@@ -179,7 +180,7 @@ export class Oracle implements SimObserver {
 
   /** The tracker counts from when it noticed, so a little less than the grace is never right. */
   #isGoneForGrace(client: Client): boolean {
-    return !client.present && this.#sim.nowMs - client.unlinkedAtMs >= this.#options.graceMs
+    return this.#sim.nowMs - client.goneSinceMs(this.#sim.nowMs) >= this.#options.graceMs && !client.present
   }
 
   #goneSinceMs(client: Client, topic: string, presence: Presence): number {
@@ -187,7 +188,7 @@ export class Oracle implements SimObserver {
       return client.unlinkedAtMs
     }
     const wish = client.wishes.get(topic)
-    return wish?.n === undefined ? (wish?.sinceMs ?? 0) : client.present ? this.#sim.nowMs : client.unlinkedAtMs
+    return wish?.n === undefined ? (wish?.sinceMs ?? 0) : client.goneSinceMs(this.#sim.nowMs)
   }
 
   #clientOf(presence: Presence): Client | undefined {

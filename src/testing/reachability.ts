@@ -4,7 +4,11 @@ import type { Simulation } from './simulation.ts'
 /** How often links are looked at, in virtual ms: what is shorter excuses nothing. */
 const LOOK_MS = 250
 
-/** Since when replicas reach each other without any fault between them. */
+/**
+ * Since when replicas reach each other without any fault between them.
+ *
+ * Two who know each other judge each other by their own link: while it is silent and not yet broken, that others hear the peer is no proof.
+ */
 export class Reachability {
   readonly #sim: Simulation
   /** When a pair was last seen without a good link. */
@@ -15,8 +19,11 @@ export class Reachability {
     this.#look()
   }
 
-  /** Whether `one` has reached `two` for the last `forMs`, directly or through others of whom each step did. */
+  /** Whether `one` has reached `two` for the last `forMs`: by their link, or, where they have none by design, through others. */
   reached(one: SimReplica, two: SimReplica, forMs: number): boolean {
+    if (this.#sim.network.neighbours(one.name).includes(two.name)) {
+      return this.#isGood(one, two, forMs)
+    }
     const seen = [one]
     for (const at of seen) {
       if (at === two) {

@@ -4,6 +4,7 @@ import type { Random } from '../tracker/environment.ts'
 import { createTracker } from '../tracker/tracker.ts'
 import type { Diff, Tracker } from '../tracker/types.ts'
 import type { Engine } from './engine.ts'
+import { diffLine } from './message-line.ts'
 import type { SimTrackerOptions } from './simulation-options.ts'
 import { ViewCheck } from './view-check.ts'
 import { VirtualProcess } from './virtual-process.ts'
@@ -146,11 +147,11 @@ export class SimulatedReplica implements SimReplica {
     return { ...tracker.stats(), timers: process.timers, links: links.length, queuedBytes }
   }
 
-  #note(what: string, detail?: object): void {
+  #note(what: string, detail?: object, line?: () => string): void {
     const { trace, clock } = this.#init.engine
     const text = detail === undefined ? what : `${what} ${JSON.stringify(detail)}`
     trace.mix(clock.nowMs, this.name, text)
-    trace.remember(this.name, clock.nowMs, () => text)
+    trace.remember(this.name, clock.nowMs, line ?? (() => text))
   }
 
   #live(id: string, wallClockMs: number): Life {
@@ -169,7 +170,7 @@ export class SimulatedReplica implements SimReplica {
     const { engine } = this.#init
     tracker.addEventListener('diff', ({ detail }) => {
       diffs.push(detail)
-      this.#note('diff', partsOf(detail))
+      this.#note('diff', partsOf(detail), () => diffLine(detail))
       engine.report(this.name, view.diff(detail))
       for (const observer of engine.observers) {
         observer.diff?.(this, detail)

@@ -6,6 +6,7 @@ import type { Message, MessageType } from '../tracker/messages.ts'
 import type { Diff, StopOptions } from '../tracker/types.ts'
 import { Engine, type SimObserver } from './engine.ts'
 import { whatDiffers, whatIsMissing } from './level.ts'
+import { messageLine } from './message-line.ts'
 import { type SimReplica, SimulatedReplica, type Transition } from './simulated-replica.ts'
 import { replicaName, resolveTopology, type SimTrackerOptions, type SimulationOptions, WALL_CLOCK_MS } from './simulation-options.ts'
 
@@ -254,7 +255,7 @@ export class Simulation {
       },
       onDelivered: ({ from, to, message, bytes }) => {
         trace.mix(clock.nowMs, from, to, bytes)
-        trace.remember(to, clock.nowMs, () => `${message.type} from ${from}: ${JSON.stringify(message)}`)
+        trace.remember(to, clock.nowMs, () => `${from}: ${messageLine(message)}`)
         for (const observer of this.engine.observers) {
           observer.delivered?.(from, to, message)
         }

@@ -1,17 +1,26 @@
+import type { Environment } from './environment.ts'
+
 /** At most so many users are remembered; the one who was seen longest ago goes first. */
 const MAX_USERS = 1_000_000
 const PRUNED_PER_TICK = 10_000
 
+interface Seen {
+  /** Told to people. */
+  readonly wallMs: number
+  /** Decides how long it is kept. */
+  readonly monotonicMs: number
+}
+
 /** When users were last seen here, by the wall clock, for a set time after they went. For people to read: it decides nothing. */
 export class LastSeen {
   readonly #keepMs: number
-  readonly #wallClockMs: () => number
+  readonly #clock: Pick<Environment, 'monotonicMs' | 'wallClockMs'>
   /** In the order in which they went. */
-  readonly #seen = new Map<string, number>()
+  readonly #seen = new Map<string, Seen>()
 
-  constructor(keepMs: number, wallClockMs: () => number) {
+  constructor(keepMs: number, clock: Pick<Environment, 'monotonicMs' | 'wallClockMs'>) {
     this.#keepMs = keepMs
-    this.#wallClockMs = wallClockMs
+    this.#clock = clock
   }
 
   get size(): number {
@@ -23,7 +32,7 @@ export class LastSeen {
     if (live || this.#keepMs === 0) {
       this.#seen.delete(user)
     } else if (!this.#seen.has(user)) {
-      this.#seen.set(user, this.#wallClockMs())
+      this.#seen.set(user, { wallMs: this.#clock.wallClockMs(), monotonicMs: this.#clock.monotonicMs() })
       if (this.#seen.size > MAX_USERS) {
         this.#seen.delete(this.#seen.keys().next().value as string)
       }
@@ -33,18 +42,20 @@ export class LastSeen {
   /** Null when he was never seen, or too long ago. Never in the future, though the clock ran back. */
   get(user: string): number | null {
     const seen = this.#seen.get(user)
-    const now = this.#wallClockMs()
-    return seen === undefined || now - seen > this.#keepMs ? null : Math.min(seen, now)
+    return seen === undefined || this.#isOver(seen) ? null : Math.min(seen.wallMs, this.#clock.wallClockMs())
   }
 
   tick(): void {
-    const oldest = this.#wallClockMs() - this.#keepMs
     let looked = 0
     for (const [user, seen] of this.#seen) {
-      if (seen >= oldest || ++looked > PRUNED_PER_TICK) {
+      if (!this.#isOver(seen) || ++looked > PRUNED_PER_TICK) {
         return
       }
       this.#seen.delete(user)
     }
+  }
+
+  #isOver(seen: Seen): boolean {
+    return this.#clock.monotonicMs() - seen.monotonicMs > this.#keepMs
   }
 }

@@ -68,7 +68,7 @@ export class Life {
     this.factory = new PresenceFactory(this.metas, this.view.origins)
     this.tokens = new TokenCodec(options.cluster, options.secret)
     this.log = new ChangeLog(this.map, this.index, limits.changeLog)
-    this.lastSeen = new LastSeen(options.lastSeenMs, () => environment.wallClockMs())
+    this.lastSeen = new LastSeen(options.lastSeenMs, environment)
     this.users = new UserHub(() => this.index.find(USERS_TOPIC), this.lastSeen)
     this.counts = new CountHub(this.index)
     this.topics = new TopicHub({
