@@ -105,7 +105,7 @@ describe('session column', () => {
           column.add(one)
         }
         const reader = new ByteReader(written(writer => column.write(writer)))
-        expect(readSessions(reader, Float64Array.from(column.references))).toEqual(sessions)
+        expect(readSessions(reader, column.references)).toEqual(sessions)
         reader.end()
       }),
       { numRuns: 500 }

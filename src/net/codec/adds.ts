@@ -10,7 +10,7 @@ import { checkMeta, NO_META } from './meta.ts'
 import type { PayloadReader, PayloadWriter } from './payload.ts'
 import type { ReplicaTable, ReplicaTableWriter } from './replica-table.ts'
 import { readSessions, SessionWriter } from './session-column.ts'
-import { column, countOf, emptyColumns, type ReadColumns, readTable, table, writeTable } from './table.ts'
+import { type Columns, column, countOf, emptyColumns, readTable, table, writeTable } from './table.ts'
 import { readTexts, writeTexts } from './text-block.ts'
 import type { TextBudget, TextSpec } from './text-budget.ts'
 
@@ -108,7 +108,7 @@ export class AddsWriter {
 
 /** Hands out the entries of a frame, interval by interval. */
 export class AddsReader {
-  readonly #rows: ReadColumns<typeof ADDS>
+  readonly #rows: Columns<typeof ADDS>
   readonly #overs: readonly Over[]
   readonly #topics: DictionaryReader
   readonly #names: DictionaryReader
@@ -174,7 +174,7 @@ export class AddsReader {
 
 const NOBODY: readonly Over[] = Object.freeze([])
 
-function readOvers(reader: ByteReader, counts: Float64Array, replicas: ReplicaTable, limits: FrameLimits): Over[] {
+function readOvers(reader: ByteReader, counts: readonly number[], replicas: ReplicaTable, limits: FrameLimits): Over[] {
   let total = 0
   for (const count of counts) {
     checkCount('adds.over', count, limits.oversPerEntry)

@@ -25,8 +25,8 @@ export function sealFrame(frame: Frame, maxBytes: number): Uint8Array {
   if (frame.payload.length + HEAD_BYTES > maxBytes) {
     checkSize(packedSize(frame), maxBytes)
   }
-  // msgpackr hands out a view of a buffer that it goes on using.
-  return Uint8Array.from(packr.pack([frame.kind, frame.payload]))
+  // msgpackr hands out a view of a buffer of several kilobytes.
+  return new Uint8Array(packr.pack([frame.kind, frame.payload]))
 }
 
 /**

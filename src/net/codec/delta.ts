@@ -6,7 +6,7 @@ import { bitOf, checkCount, checkedList, checkInteger } from './checks.ts'
 import { MarksReader, MarksWriter } from './marks.ts'
 import type { PayloadReader, PayloadWriter } from './payload.ts'
 import type { ReplicaTable } from './replica-table.ts'
-import { type Columns, column, emptyColumns, type ReadColumns, readTable, table, writeTable } from './table.ts'
+import { type Columns, column, emptyColumns, readTable, table, writeTable } from './table.ts'
 
 const ANSWER = 1
 /** Bits of the flags that version 1 knows; bit 1 is kept for a frame with bare adds. */
@@ -77,7 +77,7 @@ function takeInterval(rows: Columns<typeof INTERVALS>, interval: DeltaInterval):
 }
 
 function readInterval(
-  rows: ReadColumns<typeof INTERVALS>,
+  rows: Columns<typeof INTERVALS>,
   row: number,
   replicas: ReplicaTable,
   adds: AddsReader,
@@ -107,7 +107,7 @@ function checkSpan({ from, to, since, asOf }: Pick<DeltaInterval, 'from' | 'to' 
   checkInteger('intervals.since', since, asOf, from)
 }
 
-function total(field: string, counts: Float64Array, max: number): number {
+function total(field: string, counts: readonly number[], max: number): number {
   let sum = 0
   for (const count of counts) {
     sum += count

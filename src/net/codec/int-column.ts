@@ -24,7 +24,7 @@ const MAX_WIDTH = 53
 /** Bits that are moved at once: with seven left over they fit 31, so that shifts stay exact. */
 const CHUNK_BITS = 24
 
-type Values = readonly number[] | Float64Array
+type Values = readonly number[]
 
 interface Plan {
   readonly head: number
@@ -32,7 +32,7 @@ interface Plan {
   readonly size: number
   readonly min: number
   /** The zigzag differences, when those are shorter. */
-  readonly deltas: Float64Array | undefined
+  readonly deltas: number[] | undefined
 }
 
 /** How many bytes `writeColumn` needs. */
@@ -67,9 +67,9 @@ export function writeColumn(writer: ByteWriter, values: Values): void {
 }
 
 /** Reads `count` integers. The caller has bounded `count`; ranges of the values are the caller's, too. */
-export function readColumn(reader: ByteReader, count: number, field: string): Float64Array {
+export function readColumn(reader: ByteReader, count: number, field: string): number[] {
   if (count === 0) {
-    return new Float64Array(0)
+    return []
   }
   const head = reader.varint(field)
   if (head % 8 < DELTA) {
@@ -140,8 +140,8 @@ function bitLength(value: number): number {
   return value < 2 ** 31 ? 32 - Math.clz32(value) : 32 + bitLength(Math.floor(value / 2 ** 32))
 }
 
-function differences(values: Values): Float64Array {
-  const result = new Float64Array(values.length - 1)
+function differences(values: Values): number[] {
+  const result = new Array<number>(values.length - 1)
   for (let i = 1; i < values.length; i++) {
     const difference = (values[i] as number) - (values[i - 1] as number)
     result[i - 1] = difference < 0 ? -2 * difference - 1 : 2 * difference
@@ -149,8 +149,8 @@ function differences(values: Values): Float64Array {
   return result
 }
 
-function integrate(first: number, zigzags: Float64Array): Float64Array {
-  const result = new Float64Array(zigzags.length + 1)
+function integrate(first: number, zigzags: number[]): number[] {
+  const result = new Array<number>(zigzags.length + 1)
   result[0] = first
   let value = first
   for (let i = 0; i < zigzags.length; i++) {
@@ -172,11 +172,11 @@ function writeRuns(writer: ByteWriter, rows: Values): void {
   }
 }
 
-function readRows(reader: ByteReader, count: number, head: number, field: string): Float64Array {
+function readRows(reader: ByteReader, count: number, head: number, field: string): number[] {
   const argument = Math.floor(head / 8)
   switch (head % DELTA) {
     case CONSTANT:
-      return new Float64Array(count).fill(argument)
+      return new Array<number>(count).fill(argument)
     case RUNS:
       return readRuns(reader, count, argument, field)
     case VARINTS:
@@ -186,8 +186,8 @@ function readRows(reader: ByteReader, count: number, head: number, field: string
   }
 }
 
-function readRuns(reader: ByteReader, count: number, runs: number, field: string): Float64Array {
-  const result = new Float64Array(count)
+function readRuns(reader: ByteReader, count: number, runs: number, field: string): number[] {
+  const result = new Array<number>(count)
   let filled = 0
   for (let run = 0; run < runs; run++) {
     const end = filled + reader.integer(field, count) + 1
@@ -203,14 +203,14 @@ function readRuns(reader: ByteReader, count: number, runs: number, field: string
   return result
 }
 
-function readVarints(reader: ByteReader, count: number, argument: number, field: string): Float64Array {
+function readVarints(reader: ByteReader, count: number, argument: number, field: string): number[] {
   if (argument !== 0) {
     throw new InvalidFrameError(field, argument, '0 as the argument of a column of varints')
   }
   if (count > reader.remaining) {
     throw new InvalidFrameError(field, count, `at most ${reader.remaining} rows, one per byte that the frame has left`)
   }
-  const result = new Float64Array(count)
+  const result = new Array<number>(count)
   for (let i = 0; i < count; i++) {
     result[i] = reader.varint(field)
   }
@@ -238,13 +238,13 @@ function writePacked(writer: ByteWriter, rows: Values, min: number, width: numbe
   }
 }
 
-function readPacked(reader: ByteReader, count: number, width: number, field: string): Float64Array {
+function readPacked(reader: ByteReader, count: number, width: number, field: string): number[] {
   if (width < 1 || width > MAX_WIDTH) {
     throw new InvalidFrameError(field, width, `a width of 1 to ${MAX_WIDTH} bits`)
   }
   const min = reader.varint(field)
   const bytes = reader.raw(Math.ceil((count * width) / 8), field)
-  const result = new Float64Array(count)
+  const result = new Array<number>(count)
   let next = 0
   let bits = 0
   let held = 0

@@ -5,7 +5,7 @@ import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
 import { checkedList, checkInteger } from './checks.ts'
 import type { FrameLimits } from './frame-limits.ts'
-import { column, emptyColumns, type ReadColumns, readTable, table, writeTable } from './table.ts'
+import { type Columns, column, emptyColumns, readTable, table, writeTable } from './table.ts'
 
 /** The largest reason: a byte of the map's user. */
 const MAX_REASON = 255
@@ -47,7 +47,7 @@ export class MarksWriter {
 
 /** Hands out the marks of a frame, interval by interval. */
 export class MarksReader {
-  readonly #rows: ReadColumns<typeof MARKS>
+  readonly #rows: Columns<typeof MARKS>
   #next = 0
 
   /** @throws InvalidFrameError */

@@ -65,7 +65,7 @@ export class SessionWriter {
 }
 
 /** The sessions of a column of references. @throws InvalidFrameError */
-export function readSessions(reader: ByteReader, references: Float64Array): string[] {
+export function readSessions(reader: ByteReader, references: readonly number[]): string[] {
   const count = countOf(references, 0)
   const bytes = reader.raw(count * SESSION_BYTES, 'adds.session')
   const steps = readColumn(reader, references.length - count, 'adds.session')

@@ -11,15 +11,15 @@ export interface ColumnSpec {
   readonly min: number
 }
 
-/** Columns in the order of the wire. Append-only: a new version adds columns at the end. */
+/** At most 30 columns in the order of the wire. Append-only: a new version adds columns at the end. */
 export interface TableSpec<K extends string> {
   readonly specs: Readonly<Record<K, ColumnSpec>>
   readonly names: readonly K[]
 }
 
-/** The rows of a table while they are gathered, and as they were read. */
-export type Columns<T> = T extends TableSpec<infer K> ? { readonly [P in K]: number[] } : never
-export type ReadColumns<T> = T extends TableSpec<infer K> ? { readonly [P in K]: Float64Array } : never
+/** The rows of a table: per column one integer a row. */
+export type ColumnsOf<K extends string> = { readonly [P in K]: number[] }
+export type Columns<T> = T extends TableSpec<infer K> ? ColumnsOf<K> : never
 
 export function table<K extends string>(specs: Readonly<Record<K, ColumnSpec>>): TableSpec<K> {
   return { specs, names: Object.keys(specs) as K[] }
@@ -29,8 +29,12 @@ export function column(field: string, fallback: number, max: number, min = 0): C
   return { field, fallback, max, min }
 }
 
-export function emptyColumns<K extends string>(spec: TableSpec<K>): { readonly [P in K]: number[] } {
-  return Object.fromEntries(spec.names.map(name => [name, []])) as unknown as { readonly [P in K]: number[] }
+export function emptyColumns<K extends string>({ names }: TableSpec<K>): ColumnsOf<K> {
+  const columns = {} as Record<K, number[]>
+  for (let i = 0; i < names.length; i++) {
+    columns[names[i] as K] = []
+  }
+  return columns
 }
 
 /**
@@ -48,7 +52,7 @@ export function writeTable<K extends string>(
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as K
     if (checkValues(columns[name], specs[name])) {
-      present += 2 ** i
+      present |= 1 << i
     }
   }
   if (columns[names[0] as K].length === 0) {
@@ -56,7 +60,7 @@ export function writeTable<K extends string>(
   }
   writer.varint(present)
   for (let i = 0; i < names.length; i++) {
-    if (hasBit(present, i)) {
+    if (((present >> i) & 1) === 1) {
       writeColumn(writer, columns[names[i] as K])
     }
   }
@@ -67,28 +71,28 @@ export function writeTable<K extends string>(
  *
  * @throws InvalidFrameError
  */
-export function readTable<K extends string>(
-  reader: ByteReader,
-  { specs, names }: TableSpec<K>,
-  rows: number
-): { readonly [P in K]: Float64Array } {
-  const present = rows === 0 ? 0 : reader.integer(specs[names[0] as K].field, 2 ** names.length - 1)
-  const columns = {} as Record<K, Float64Array>
+export function readTable<K extends string>(reader: ByteReader, spec: TableSpec<K>, rows: number): ColumnsOf<K> {
+  if (rows === 0) {
+    return emptyColumns(spec)
+  }
+  const { specs, names } = spec
+  const present = reader.integer(specs[names[0] as K].field, 2 ** names.length - 1)
+  const columns = {} as Record<K, number[]>
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as K
-    const spec = specs[name]
-    if (hasBit(present, i)) {
-      columns[name] = readColumn(reader, rows, spec.field)
-      checkValues(columns[name], spec)
+    const one = specs[name]
+    if (((present >> i) & 1) === 1) {
+      columns[name] = readColumn(reader, rows, one.field)
+      checkValues(columns[name], one)
     } else {
-      columns[name] = new Float64Array(rows).fill(spec.fallback)
+      columns[name] = new Array<number>(rows).fill(one.fallback)
     }
   }
   return columns
 }
 
 /** How many rows of a column have this value: the number of new texts. */
-export function countOf(values: Float64Array, wanted: number): number {
+export function countOf(values: readonly number[], wanted: number): number {
   let count = 0
   for (let i = 0; i < values.length; i++) {
     if (values[i] === wanted) {
@@ -98,12 +102,8 @@ export function countOf(values: Float64Array, wanted: number): number {
   return count
 }
 
-function hasBit(bits: number, index: number): boolean {
-  return Math.floor(bits / 2 ** index) % 2 === 1
-}
-
 /** Whether a value differs from the fallback. */
-function checkValues(values: ArrayLike<number>, spec: ColumnSpec): boolean {
+function checkValues(values: readonly number[], spec: ColumnSpec): boolean {
   const { min, max, fallback } = spec
   let differs = false
   for (let i = 0; i < values.length; i++) {
