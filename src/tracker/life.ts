@@ -1,3 +1,4 @@
+import type { ReplicaRef } from '../crdt/dot.ts'
 import { OrMap } from '../crdt/or-map.ts'
 import { ChangeLog } from './change-log.ts'
 import { createCluster } from './cluster.ts'
@@ -191,6 +192,11 @@ export class Life {
         }
       }
     }
+  }
+
+  /** Whether `ref` is a member of the cluster of which nothing came yet, or will soon be known as one. */
+  awaits(ref: ReplicaRef): boolean {
+    return this.cluster.replicas().some(({ id, incarnation }) => id === ref.id && incarnation <= ref.incarnation)
   }
 
   /** What is shown, as the number of events of each replica that are in it. */

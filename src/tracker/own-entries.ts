@@ -181,13 +181,25 @@ export class OwnEntries {
 
   #move(track: Track, state: typeof EntryState.lingering | typeof EntryState.closed, reason: MarkReason): void {
     const before = this.#map.mark(track.entry.counter, state, reason)
-    if (before === undefined) {
-      return
+    if (before !== undefined) {
+      track.entry = this.#map.get(this.#map.self, before.counter) as Entry
+      this.#view.markOwn(before, track.entry, reason)
     }
-    track.entry = this.#map.get(this.#map.self, before.counter) as Entry
     track.dueMs = this.#nowMs() - this.#pausedMs + this.#graceMs
     this.#due.push(track)
-    this.#view.markOwn(before, track.entry, reason)
+  }
+
+  /**
+   * Its grace is over: it is removed, unless others have entries of its identity. Of a replica that died just before, they would be shown in its place
+   * until that death is noticed; so it stays, closed, until they are gone.
+   */
+  #expire(track: Track): void {
+    const slot = this.#view.index.find(track.topic)?.find(track.key, track.entry.session)
+    if (slot === undefined || slot.more === null) {
+      this.#remove(track, MarkReason.expired)
+    } else {
+      this.#move(track, EntryState.closed, MarkReason.expired)
+    }
   }
 
   #remove(track: Track, reason: MarkReason): void {
@@ -212,7 +224,7 @@ export class OwnEntries {
       }
       this.#due.shift()
       if (track.dueMs !== Infinity) {
-        this.#remove(track, MarkReason.expired)
+        this.#expire(track)
       }
     }
     return true

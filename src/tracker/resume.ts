@@ -1,4 +1,4 @@
-import { type ReplicaId, refKey } from '../crdt/dot.ts'
+import { type ReplicaId, type ReplicaRef, refKey } from '../crdt/dot.ts'
 import type { Entry } from '../crdt/entry.ts'
 import type { OrMap } from '../crdt/or-map.ts'
 import type { ChangeLog } from './change-log.ts'
@@ -20,6 +20,8 @@ export interface ResumeContext {
   readonly view: PresenceView
   readonly log: ChangeLog
   readonly factory: PresenceFactory
+  /** The replica is a member whose events have not come yet. */
+  awaits(ref: ReplicaRef): boolean
 }
 
 /**
@@ -43,15 +45,14 @@ export function resume(context: ResumeContext, topic: TopicNode, token: Version)
   return { kind: 'missed', parts: compare(context, topic, touched, replaced), replace: replacements(context, topic, replaced) }
 }
 
-function judge({ map }: ResumeContext, token: Version): 'ready' | 'behind' | 'unknown' {
+function judge(context: ResumeContext, token: Version): 'ready' | 'behind' | 'unknown' {
   let unknown = false
   for (const { ref, head } of token.values()) {
-    const record = map.record(ref)
-    if (record === undefined) {
-      unknown = true
-    } else if (record.head < head || !record.complete) {
+    const record = context.map.record(ref)
+    if (record === undefined ? context.awaits(ref) : record.head < head || !record.complete) {
       return 'behind'
     }
+    unknown ||= record === undefined
   }
   return unknown ? 'unknown' : 'ready'
 }

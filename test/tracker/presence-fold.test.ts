@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Diff, type Presence, PresenceFold, type WatchEvent } from '../../src/index.ts'
+import { type Connection, type Diff, type Meta, type Presence, PresenceFold, type Tracker, type WatchEvent } from '../../src/index.ts'
 import { ready, startLone } from '../support/lone.ts'
 
 const presence = (key: string, session: string, revision: number, replica = 'a'): Presence => ({
@@ -114,9 +114,9 @@ describe('PresenceFold', () => {
   })
 })
 
-const connections = new WeakMap<object, Map<number, import('../../src/index.ts').Connection>>()
+const connections = new WeakMap<object, Map<number, Connection>>()
 
-async function act(tracker: import('../../src/index.ts').Tracker, user: number, what: string): Promise<void> {
+async function act(tracker: Tracker, user: number, what: string): Promise<void> {
   const mine = connections.get(tracker) ?? new Map()
   connections.set(tracker, mine)
   let connection = mine.get(user)
@@ -135,7 +135,7 @@ async function act(tracker: import('../../src/index.ts').Tracker, user: number, 
     connection.untrack('room')
   } else if (what === 'update' && listed) {
     try {
-      connection.update('room', meta => ({ ...meta, n: (meta.n as number) + 1 }))
+      connection.update('room', (meta: Meta) => ({ ...meta, n: (meta.n as number) + 1 }))
     } catch {
       // Listed of the connection before, and not adopted yet.
     }
