@@ -24,6 +24,8 @@ export interface LinksOptions {
   linked(peer: ReplicaId, connection: Connection): void
   /** The link with `peer` is gone. */
   lost(peer: ReplicaId): void
+  /** See `Transport.admits`. */
+  admits(origin: ReplicaId): boolean
   /** A delta was taken in, which took so long. */
   merged(ms: number): void
 }
@@ -163,7 +165,7 @@ export class Links implements LinkListener {
     count.messages++
     count.bytes += payload.byteLength
     const { admission } = this.#options
-    const admitted = admission.everyone ? message : filterOrigins(message, peer, origin => this.#admits(origin))
+    const admitted = admission.everyone ? message : filterOrigins(message, peer, origin => this.#options.admits(origin))
     if (admitted !== undefined) {
       this.#give(link, admitted)
     }
@@ -220,10 +222,6 @@ export class Links implements LinkListener {
       this.#options.log.error('a %s could not be encoded and was not sent - %e', message.type, error)
       return undefined
     }
-  }
-
-  #admits(origin: ReplicaId): boolean {
-    return origin === this.#options.self || this.#options.admission.verdict(origin) === true
   }
 
   #invalid(peer: ReplicaId, error: Error): void {

@@ -41,6 +41,21 @@ export const METRICS: readonly MetricSpec[] = [
     perReplica(tracker, replica => replica.phi)
   ),
 
+  group(
+    'rollcall_suspicions_total',
+    'suspicions raised, and those after which the replica was up again',
+    'kind',
+    'counter',
+    ({ tracker }) => ({
+      raised: stat(tracker, 'suspicions'),
+      false: stat(tracker, 'falseSuspicions')
+    })
+  ),
+  counter('rollcall_hash_mismatches_total', 'equal heads with unequal state hashes; repaired from the owner', ({ tracker }) =>
+    stat(tracker, 'diverged')
+  ),
+  counter('rollcall_diffs_total', 'diffs told to listeners and watchers', ({ tracker }) => stat(tracker, 'diffs')),
+
   group('rollcall_messages_sent_total', 'messages sent, by type', 'type', 'counter', ({ transport }) =>
     byType(transport, 'sent', 'messages')
   ),
@@ -82,12 +97,8 @@ export const METRICS: readonly MetricSpec[] = [
   )
 ]
 
-/** Counted by events; registered beside `METRICS`, and listed in docs/operations.md. */
-export const EVENT_METRICS = {
-  merge: 'rollcall_merge_ms',
-  suspicions: 'rollcall_suspicions_total',
-  hashMismatches: 'rollcall_hash_mismatches_total'
-} as const
+/** The time that each received delta took to be taken in, in ms; registered beside `METRICS`. */
+export const MERGE_HISTOGRAM = 'rollcall_merge_ms'
 
 /** Registers everything with the node's metrics. With `@libp2p/prometheus-metrics` the first node of a process is the one reported. */
 export function registerMetrics(metrics: Metrics, sources: MetricSources): void {
@@ -102,38 +113,19 @@ export function registerMetrics(metrics: Metrics, sources: MetricSources): void 
         : metrics.registerCounterGroup(name, { ...options, calculate })
     }
   }
-  const merge = metrics.registerHistogram(EVENT_METRICS.merge, {
+  const merge = metrics.registerHistogram(MERGE_HISTOGRAM, {
     help: 'time to take in one received delta, in ms',
     buckets: [0.1, 0.3, 1, 3, 10, 30, 100]
   })
   sources.transport.onDelta = ms => merge.observe(ms)
-  countSuspicions(metrics, sources.tracker)
-  const mismatches = metrics.registerCounter(EVENT_METRICS.hashMismatches, { help: 'equal heads with unequal state hashes; repaired' })
-  sources.tracker.addEventListener('replica:diverged', () => mismatches.increment())
-}
-
-/** A suspicion was false when the same incarnation is up again. */
-function countSuspicions(metrics: Metrics, tracker: Tracker): void {
-  const total = metrics.registerCounterGroup(EVENT_METRICS.suspicions, {
-    label: 'kind',
-    help: 'suspicions raised, and those that were false'
-  })
-  const suspected = new Map<string, number>()
-  tracker.addEventListener('replica:suspect', ({ detail }) => {
-    suspected.set(detail.id, detail.incarnation)
-    total.increment({ raised: true })
-  })
-  tracker.addEventListener('replica:up', ({ detail }) => {
-    if (suspected.get(detail.id) === detail.incarnation) {
-      total.increment({ false: true })
-    }
-    suspected.delete(detail.id)
-  })
-  tracker.addEventListener('replica:permdown', ({ detail }) => suspected.delete(detail.id))
 }
 
 function gauge(name: string, help: string, read: (sources: MetricSources) => number): MetricSpec {
   return { name, help, kind: 'gauge', read }
+}
+
+function counter(name: string, help: string, read: (sources: MetricSources) => number): MetricSpec {
+  return { name, help, kind: 'counter', read }
 }
 
 function group(name: string, help: string, label: string, kind: 'gauge' | 'counter', read: (sources: MetricSources) => Values): MetricSpec {

@@ -208,8 +208,17 @@ export class RollcallService implements Rollcall {
     return this.#tracker.forget(replicaId)
   }
 
-  /** The tracker's numbers, and those of the transport. */
+  /** The tracker's numbers, and those of the transport: `transport…`. */
   stats(): TrackerStats {
-    return { ...this.#tracker.stats(), ...this.#transport.sizes }
+    const { links, members, opening, waitingStreams, waitingBytes, timers } = this.#transport.sizes
+    return {
+      ...this.#tracker.stats(),
+      transportLinks: links,
+      transportMembers: members,
+      transportOpening: opening,
+      transportWaitingStreams: waitingStreams,
+      transportWaitingBytes: waitingBytes,
+      transportTimers: timers
+    }
   }
 }

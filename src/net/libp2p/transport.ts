@@ -4,13 +4,14 @@ import type { Cancel, Environment } from '../../tracker/environment.ts'
 import type { Message } from '../../tracker/messages.ts'
 import type { Transport, TransportListener } from '../../tracker/transport.ts'
 import { Acceptor } from './acceptor.ts'
-import { isLoopback, type MemberAddress } from './addresses.ts'
+import type { MemberAddress } from './addresses.ts'
 import type { Admission } from './admission.ts'
 import type { RollcallComponents } from './components.ts'
 import { Connector } from './connector.ts'
 import { Dialer } from './dialer.ts'
+import { Doorkeeper } from './doorkeeper.ts'
 import { Duplicates } from './duplicates.ts'
-import { AdmissionRequiredError, LinkError } from './errors.ts'
+import { LinkError } from './errors.ts'
 import { MAX_FRAME_BYTES } from './link.ts'
 import { Links } from './links.ts'
 import { PeerExchange } from './peer-exchange.ts'
@@ -34,8 +35,6 @@ export interface Libp2pTransportOptions {
 /** One random peer is asked for its peers every so many ticks, and each new peer soon after its link is up. */
 const EXCHANGE_TICKS = 30
 const EXCHANGE_SOON_MS = 250
-/** Links are refused when there are so many times `maxLinks`. */
-const LINKS_HARD_FACTOR = 4
 
 /**
  * The Transport port over the streams of a libp2p node: see `Link` for what goes over the wire, `Connector` and `Acceptor` for how links
@@ -51,6 +50,7 @@ export class Libp2pTransport implements Transport {
   readonly #options: Libp2pTransportOptions
   readonly #log: Logger
   readonly #links: Links
+  readonly #door: Doorkeeper
   readonly #connector: Connector
   readonly #acceptor: Acceptor
   readonly #dialer: Dialer
@@ -78,9 +78,11 @@ export class Libp2pTransport implements Transport {
       log: this.#log,
       linked: (peer, connection) => this.#linked(peer, connection),
       lost: peer => this.#dialer.lost(peer),
+      admits: origin => this.admits(origin),
       merged: ms => this.onDelta(ms)
     })
-    const admits = (connection: Connection): Promise<boolean> => this.#admits(connection)
+    this.#door = new Doorkeeper(admission, this.#links, options.maxLinks)
+    const admits = (connection: Connection): Promise<boolean> => this.#door.admits(connection)
     const linkedOn = (peer: ReplicaId): Connection | undefined => this.#links.get(peer)?.connection
     const establish = this.#links.establish.bind(this.#links)
     this.#connector = new Connector(components, { admits, linkedOn, establish }, environment, connectTimings)
@@ -137,11 +139,7 @@ export class Libp2pTransport implements Transport {
       if (this.#running) {
         return
       }
-      const { admission } = this.#options
-      const exposed = this.#components.addressManager.getListenAddrs().find(address => !admission.closed && !isLoopback(address))
-      if (exposed !== undefined) {
-        throw new AdmissionRequiredError(exposed.toString())
-      }
+      this.#door.checkListening(this.#components)
       this.#running = true
       try {
         await this.#start(listener)
@@ -178,11 +176,16 @@ export class Libp2pTransport implements Transport {
     return this.#links.send(peer, message)
   }
 
+  admits(id: ReplicaId): boolean {
+    return id === this.self || this.#options.admission.verdict(id) === true
+  }
+
   disconnect(peer: ReplicaId, reason: string): void {
     this.#links.end(peer, new LinkError('ERR_LINK_CLOSED', reason), 'closed')
   }
 
   async #start(listener: TransportListener): Promise<void> {
+    this.#door.open = true
     this.#links.start(listener)
     this.#connector.start()
     this.#watch.start()
@@ -199,6 +202,7 @@ export class Libp2pTransport implements Transport {
 
   async #stop(): Promise<void> {
     this.#running = false
+    this.#door.open = false
     this.#dialer.stop()
     this.#watch.stop()
     this.#connector.stop()
@@ -236,16 +240,6 @@ export class Libp2pTransport implements Transport {
     }
   }
 
-  async #admits(connection: Connection): Promise<boolean> {
-    const { admission, maxLinks } = this.#options
-    const peer = connection.remotePeer.toString()
-    const hasRoom = this.#links.get(peer) !== undefined || this.#links.size < LINKS_HARD_FACTOR * maxLinks
-    if (!hasRoom || this.#links.isShunned(peer) || !this.#running) {
-      return false
-    }
-    return (admission.closed || isLoopback(connection.remoteAddr)) && (await admission.ask(peer))
-  }
-
   /** A connection is open, whoever dialled it. */
   #connected(connection: Connection): void {
     const peer = connection.remotePeer.toString()
@@ -265,7 +259,7 @@ export class Libp2pTransport implements Transport {
   }
 
   #linkOn(connection: Connection): void {
-    const opened = this.#admits(connection).then(admitted => (admitted ? this.#connector.openOn(connection) : undefined))
+    const opened = this.#door.admits(connection).then(admitted => (admitted ? this.#connector.openOn(connection) : undefined))
     opened.catch(error => this.#log('no link with %p on its connection - %e', connection.remotePeer, error))
   }
 
