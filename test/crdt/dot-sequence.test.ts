@@ -57,6 +57,7 @@ describe('dot sequence', () => {
   it('get and remove where dots are missing: undefined, nothing changes', () => {
     const sequence = filled(upTo(3_000, 3))
     expect([0, 1, 2, 4, 1_499, 2_999, 3_001, 1.5, Number.NaN].map(dot => sequence.get(dot))).toEqual(new Array(9).fill(undefined))
+    expect(filled([1, 3]).get(2.5)).toBeUndefined()
     expect(sequence.remove(4)).toBeUndefined()
     expect(sequence.size).toBe(1_000)
   })

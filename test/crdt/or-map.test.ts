@@ -231,6 +231,23 @@ describe('OrMap, merge', () => {
     expect(r.merge(first).changed).toEqual([{ before, after: r.get(O, 1), reason: 2 }])
   })
 
+  it('parked in any order: all join in once the first fits', () => {
+    const r = new OrMap({ self: R })
+    for (const from of [5, 3, 4]) {
+      r.merge(interval(from, from + 1))
+    }
+    r.merge(interval(0, 3))
+    expect([r.request(O).head, r.record(O)?.parked]).toEqual([6, 0])
+  })
+
+  it('overlapping what is known: every mark stands once in the log', () => {
+    const r = new OrMap({ self: R })
+    r.merge(interval(0, 3, { adds: [createEntry(content(1), 1, 1), createEntry(content(2), 2)], marks: [mark(3, 1, 1)] }))
+    r.merge(interval(2, 4, { marks: [mark(3, 1, 1), mark(4, 2, 3)] }))
+    expect(r.marksSince(O, 0)).toEqual([mark(3, 1, 1), mark(4, 2, 3)])
+    expect(dots(r.entries(O))).toEqual([1])
+  })
+
   it('parking: at most parkLimit, those that start earliest; with 0 an unknown ref leaves no trace', () => {
     const far = [5, 3, 9, 7].map(from => interval(from, from + 1))
     const r = new OrMap({ self: R, parkLimit: 2 })
@@ -317,6 +334,24 @@ describe('OrMap, serve', () => {
     }
   })
 
+  it('from an incomplete record: nothing, also below its head', () => {
+    const [o, r] = [owner(4), new OrMap({ self: R })]
+    pull(r, o)
+    r.merge(interval(0, 2, { since: 9, asOf: 9, adds: [createEntry(content(1), 1)] }))
+    expect(r.record(O)).toMatchObject({ head: 4, complete: false })
+    expect(r.serve({ replica: O, shard: 0, head: 1, cursor: null })).toBeUndefined()
+  })
+
+  it('cut where no later event touches what is sent: plain, and the later marks come with their dots', () => {
+    const [o, r] = [owner(3), new OrMap({ self: R })]
+    r.merge(interval(0, 1, { adds: [o.get(O, 1) as Entry] }))
+    o.mark(3, 1, 7)
+    expect(pull(r, o, O, 1).map(({ from, to, since, asOf, marks }) => [from, to, since, asOf, marks])).toEqual([
+      [1, 2, 1, 2, []],
+      [2, 4, 2, 4, [mark(4, 3, 1, 7)]]
+    ])
+  })
+
   it('a budget of bytes: answers stay within it, and still make progress when nothing fits', () => {
     const o = owner(100)
     const small = o.serve({ replica: O, shard: 0, head: 0, cursor: null }, { bytes: 1_500 }) as DeltaInterval
@@ -338,6 +373,7 @@ describe('OrMap, serve', () => {
     for (let dot = 1; dot <= 5; dot++) {
       o.mark(dot, 3, dot)
     }
+    o.mark(o.add(content(6)).counter, 3, 6)
     const spans: number[][] = []
     for (let answer = o.serve(r.request(O), { marks: 2 }); answer !== undefined; answer = o.serve(r.request(O), { marks: 2 })) {
       spans.push([answer.from, answer.to, answer.since, answer.asOf, answer.marks.length])
@@ -346,8 +382,12 @@ describe('OrMap, serve', () => {
     expect(spans).toEqual([
       [5, 5, 5, 7, 2],
       [5, 5, 7, 9, 2],
-      [5, 10, 9, 10, 1]
+      [5, 12, 9, 12, 2]
     ])
+    o.mark(o.add(content(7)).counter, 3, 7)
+    o.mark(o.add(content(8)).counter, 3, 8)
+    // Event 15 made a dot and marked none: the first mark says nothing less of it.
+    expect(o.serve(r.request(O), { marks: 1 })).toMatchObject({ from: 12, to: 12, since: 12, asOf: 15 })
     expect([r.count, r.record(O)?.complete]).toEqual([0, true])
   })
 })
@@ -380,7 +420,10 @@ describe('OrMap, drop and repair', () => {
   it('invalidate: entries stay held, nothing is served, the owner is asked for everything', () => {
     const [o, r] = [owner(3), new OrMap({ self: R })]
     pull(r, o)
+    o.mark(1, 1, 0)
+    pull(r, o)
     r.merge(interval(9, 10))
+    expect(r.record(O)).toMatchObject({ logSize: 1, parked: 1 })
     expect(r.invalidate(O)).toBe(true)
     expect(r.record(O)).toMatchObject({ head: 0, horizon: 0, complete: false, repairing: true, count: 3, logSize: 0, parked: 0 })
     expect(r.request(O)).toEqual({ replica: O, shard: 0, head: 0, cursor: null })
@@ -415,7 +458,7 @@ describe('OrMap, drop and repair', () => {
     expect(r.record(O)).toMatchObject({ head: 7, complete: true, repairing: false, hash: o.record(O)?.hash })
   })
 
-  it('repair in slices: what is above the owner’s head goes at the end', () => {
+  it('repair in slices: complete after the last, and equal', () => {
     const [o, r] = [owner(4), new OrMap({ self: R })]
     r.merge(interval(0, 4, { adds: [createEntry(content(4), 4)] }))
     r.invalidate(O)
@@ -423,5 +466,14 @@ describe('OrMap, drop and repair', () => {
     pull(r, o, O, 1)
     expect([...r.entries(O)]).toEqual([...o.entries(O)])
     expect(r.record(O)).toMatchObject({ head: 5, complete: true, hash: o.record(O)?.hash })
+  })
+
+  it('repair: what is held above the owner’s head goes at its end', () => {
+    const [o, r] = [owner(3), new OrMap({ self: R })]
+    r.merge(interval(0, 5, { since: 9, asOf: 9, adds: [createEntry(content(1), 1), createEntry(content(5), 5)] }))
+    r.invalidate(O)
+    const result = r.merge(o.serve(r.request(O)) as DeltaInterval)
+    expect([dots(result.added), result.removed.map(({ entry }) => entry.counter), result.complete]).toEqual([[2, 3], [5], true])
+    expect(r.record(O)?.hash).toEqual(o.record(O)?.hash)
   })
 })
