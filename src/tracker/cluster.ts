@@ -184,10 +184,9 @@ class Cluster implements ClusterPort {
   }
 
   #settle(): void {
-    const { sources, reach, outbox, listener } = this.#core
+    const { sources, outbox, listener } = this.#core
     if (this.#state === 'running') {
       sources.sendAsks()
-      reach.tell()
       outbox.pump()
       this.#readiness.check()
     }

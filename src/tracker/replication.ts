@@ -179,6 +179,7 @@ export class Replication implements TransportListener {
     for (const entry of [...peer.digest.values()]) {
       this.antiEntropy.consider(peer, entry, wasAsked ? 'asked' : 'now')
     }
+    this.#core.sources.told(peer.id)
     if (wasAsked) {
       this.#fetchFromAll()
     }

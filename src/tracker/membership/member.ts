@@ -26,6 +26,7 @@ export class Member {
   graceMs: number
   /** Who is known by relay only begins as suspect. */
   status: ReplicaStatus = 'suspect'
+  wasUp = false
   /** There is a stream on which it said hello. */
   linked = false
   /** It was linked at some time: it is not just hearsay. */

@@ -32,10 +32,11 @@ export class Standing {
     }
     if (member.status === 'down') {
       this.#counters.add('falseDowns')
-    } else if (member.proven || member.relayedBeats > 0) {
+    } else if (member.wasUp) {
       this.#counters.add('falseSuspicions')
     }
     member.status = 'up'
+    member.wasUp = true
     member.refused = false
     member.released = false
     member.hintAtMs = Number.POSITIVE_INFINITY

@@ -75,7 +75,7 @@ export function createCore({ map, options, environment, transport, listener, ste
   const lags = new Lags({ map, sources, environment, timers, flushWindowMs })
   const repair = new Repair({ map, sources, listener, counters })
   const digests = new Digests({ map, options, membership, repair })
-  const reach = new Reach({ peers, membership, transport })
+  const reach = new Reach({ peers, membership, transport, timers })
   const outbox = new Outbox({
     map,
     peers,

@@ -1,5 +1,5 @@
 import type { PullRequest } from '../../crdt/delta-interval.ts'
-import { type ReplicaId, type ReplicaRef, refKey, sameRef } from '../../crdt/dot.ts'
+import { type ReplicaId, type ReplicaRef, refKey } from '../../crdt/dot.ts'
 import { type Hello, PROTOCOL_VERSION } from '../messages.ts'
 import type { Core } from './core.ts'
 import type { Peer } from './peers.ts'
@@ -51,6 +51,7 @@ export class Greeting {
     peer.helloSent = transport.send(peer.id, hello)
     if (peer.helloSent) {
       peer.lastHelloMs = nowMs
+      peer.helloHead = digests.ownHead()
       peer.toldUnreached = unreached
       peer.asked(nowMs)
     } else {
@@ -88,10 +89,9 @@ export class Greeting {
   /** The answer to `want` follows our own hello at once. The peer's digest was noted before. */
   answer(peer: Peer, hello: Hello): void {
     const { map, outbox } = this.#core
-    const own = map.record(map.self)
-    const known = hello.digest.find(entry => sameRef(entry.replica, map.self))
-    // New events go on from what it has; what came before is sent when it asks.
-    peer.setPoint(map.self, known?.hash ? Math.min(known.head, own?.head ?? 0) : (own?.head ?? 0), null)
+    const known = peer.digest.get(refKey(map.self))
+    peer.setPoint(map.self, Math.max(peer.helloHead, known?.hash ? known.head : 0), null)
+    outbox.push(peer, map.self, peer.helloHead)
     if (hello.want !== 'all') {
       for (const request of hello.want) {
         outbox.answer(peer, request)

@@ -28,6 +28,8 @@ export class Peer {
   /** Our hello was handed to the transport. */
   helloSent = false
   lastHelloMs = Number.NEGATIVE_INFINITY
+  /** Our own head as that hello told it: the peer asks for what it lacks of it, and is sent what comes after. */
+  helloHead = 0
   /** What it said it holds up or suspect, by ref. */
   readonly digest = new Map<string, DigestEntry>()
   digestHash: number | null = null

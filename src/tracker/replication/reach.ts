@@ -4,16 +4,21 @@ import type { Membership } from '../membership.ts'
 import type { Digest } from '../messages.ts'
 import type { Transport } from '../transport.ts'
 import type { Peer, Peers } from './peers.ts'
+import type { Timers } from './timers.ts'
 
 /** Peers that are asked to relay one replica: when one of them dies silently, the other still speaks. */
 const RELAYS = 2
 /** Ids that one message asks for: it stays well within a frame. */
 const MAX_UNREACHED = 400
 
+/** What has changed is told so much later: of the streams that open together, the last makes most of it moot. */
+const SETTLE_MS = 200
+
 export interface ReachInit {
   readonly peers: Peers
   readonly membership: Membership
   readonly transport: Transport
+  readonly timers: Timers
 }
 
 /**
@@ -22,7 +27,7 @@ export interface ReachInit {
  */
 export class Reach {
   readonly #init: ReachInit
-  #changed = true
+  #pending = false
 
   constructor(init: ReachInit) {
     this.#init = init
@@ -30,7 +35,13 @@ export class Reach {
 
   /** Members, streams or digests have changed. */
   changed(): void {
-    this.#changed = true
+    if (!this.#pending) {
+      this.#pending = true
+      this.#init.timers.schedule(SETTLE_MS, () => {
+        this.#pending = false
+        this.#tellChanges()
+      })
+    }
   }
 
   /** Those that nobody relays yet are asked of whoever opens a stream next. */
@@ -40,19 +51,6 @@ export class Reach {
       .filter(member => member.ref.id !== peer.id && !relays.some(relay => relay.digest.has(member.key)))
       .map(member => member.ref.id)
       .slice(0, MAX_UNREACHED)
-  }
-
-  /** Tells the peers what has changed of what they are to relay. At the end of a step. */
-  tell(): void {
-    if (!this.#changed) {
-      return
-    }
-    this.#changed = false
-    for (const [peer, unreached] of this.#assign()) {
-      if (!sameIds(unreached, peer.toldUnreached)) {
-        this.#tell(peer, unreached)
-      }
-    }
   }
 
   /** A lost message must not silence a replica for ever: while one is not heard, its relays are told again. */
@@ -68,12 +66,21 @@ export class Reach {
     }
   }
 
+  #tellChanges(): void {
+    for (const [peer, unreached] of this.#assign()) {
+      if (!sameIds(unreached, peer.toldUnreached)) {
+        this.#tell(peer, unreached)
+      }
+    }
+  }
+
   #tell(peer: Peer, unreached: readonly ReplicaId[]): void {
     const message: Digest = { type: 'digest', entries: [], unreached, reply: false }
     if (this.#init.transport.send(peer.id, message)) {
       peer.toldUnreached = unreached
     } else {
-      this.#changed = true
+      peer.blocked = true
+      this.changed()
     }
   }
 

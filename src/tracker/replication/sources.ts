@@ -79,10 +79,19 @@ export class Sources {
     }
   }
 
-  /** It was asked for already, in a hello. */
+  /** It was asked for already, in a hello, whatever there is: how far that is the peer's own hello will tell. */
   expect(ref: ReplicaRef, peer: ReplicaId, head: number): void {
-    if (!this.#sources.has(refKey(ref)) && this.lacks(ref, head)) {
+    if (!this.#sources.has(refKey(ref))) {
       this.#start(ref, peer, head)
+    }
+  }
+
+  /** The hello has come: what there is nothing more of is done. */
+  told(peer: ReplicaId): void {
+    for (const source of [...this.#sources.values()]) {
+      if (source.peer === peer) {
+        this.progressed(source.ref)
+      }
     }
   }
 
@@ -141,7 +150,7 @@ export class Sources {
   tick(nowMs: number): void {
     for (const source of [...this.#sources.values()]) {
       if (nowMs - source.progressMs >= STALL_MS) {
-        this.#init.counters.add('stalls')
+        this.#init.counters.add('stalls', this.lacks(source.ref, source.target) ? 1 : 0)
         this.#replace(source)
       }
     }
