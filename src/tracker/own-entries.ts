@@ -190,15 +190,22 @@ export class OwnEntries {
   }
 
   /**
-   * Its grace is over: it is removed, unless others have entries of its identity. Of a replica that died just before, they would be shown in its place
-   * until that death is noticed; so it stays, closed, until they are gone.
+   * Its grace is over: it is removed, unless others have entries of its identity that are not closed. Of a replica that died just before, they would be
+   * shown in its place until that death is noticed; so it stays, closed, until they are gone. For one that is closed it does not wait: two would wait for
+   * each other.
    */
   #expire(track: Track): void {
-    const slot = this.#view.index.find(track.topic)?.find(track.key, track.entry.session)
-    if (slot === undefined || slot.more === null) {
-      this.#remove(track, MarkReason.expired)
-    } else {
+    let hidden = false
+    this.#view.index
+      .find(track.topic)
+      ?.find(track.key, track.entry.session)
+      ?.each((origin, entry) => {
+        hidden ||= !origin.self && entry.state !== EntryState.closed
+      })
+    if (hidden) {
       this.#move(track, EntryState.closed, MarkReason.expired)
+    } else {
+      this.#remove(track, MarkReason.expired)
     }
   }
 
