@@ -7,8 +7,9 @@ import { Trace } from './trace.ts'
 import type { Finding } from './view-check.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-/** How often a condition is looked at, in virtual ms. */
+/** How often a condition is looked at, in virtual ms: at first, and in parts of what has passed. */
 const LOOK_MS = 5
+const LOOKS = 20
 
 /** Looks on while a simulation runs. What it finds it reports to `fail`; then the run throws. */
 export interface SimObserver {
@@ -81,9 +82,10 @@ export class Engine {
     }
   }
 
-  /** Runs until `missing` gives undefined, looking every few ms; throws with what is missing after `withinMs`. */
+  /** Runs until `missing` gives undefined, looking ever less often; throws with what is missing after `withinMs`. */
   async lookUntil(withinMs: number, missing: () => string | undefined): Promise<void> {
-    const endMs = this.clock.nowMs + withinMs
+    const startMs = this.clock.nowMs
+    const endMs = startMs + withinMs
     await this.runUntil(this.clock.nowMs, () => false)
     for (;;) {
       const still = missing()
@@ -95,7 +97,8 @@ export class Engine {
           `not settled after ${withinMs} ms: ${still}\n  seed ${this.seed}, at ${this.clock.nowMs} ms; last events:\n${this.trace.print()}`
         )
       }
-      await this.runUntil(this.clock.nowMs + LOOK_MS, () => false)
+      const pauseMs = Math.max(LOOK_MS, (this.clock.nowMs - startMs) / LOOKS)
+      await this.runUntil(Math.min(endMs, this.clock.nowMs + pauseMs), () => false)
     }
   }
 

@@ -17,6 +17,19 @@ export class TopicFold {
     return [...this.#presences.values()]
   }
 
+  /** Whether these are the same presences, all fields included. */
+  equals(presences: Iterable<Presence>): boolean {
+    let count = 0
+    for (const presence of presences) {
+      const known = this.#presences.get(nameOf(presence))
+      if (known === undefined || !samePresence(known, presence)) {
+        return false
+      }
+      count++
+    }
+    return count === this.#presences.size
+  }
+
   /**
    * Applies one diff.
    *
@@ -72,6 +85,19 @@ export class TopicFold {
 }
 
 const nameOf = ({ key, ref }: { readonly key: string; readonly ref: string }): string => `${key} (${ref})`
+
+function samePresence(a: Presence, b: Presence): boolean {
+  return (
+    a.ref === b.ref &&
+    a.prevRef === b.prevRef &&
+    a.key === b.key &&
+    a.user === b.user &&
+    a.replica === b.replica &&
+    a.state === b.state &&
+    a.joinedAt === b.joinedAt &&
+    (a.meta === b.meta || JSON.stringify(a.meta) === JSON.stringify(b.meta))
+  )
+}
 
 /** Every field of a presence, in one line: two are equal when their lines are. */
 export function presenceLine(presence: Presence): string {

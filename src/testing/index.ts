@@ -32,7 +32,7 @@ export { type ExpectedPresence, type ReplayOptions, replay, type TraceEvent } fr
 export { randomScenario, runScenario, type Scenario, type ScenarioResult, type ScenarioTimes } from './scenario.ts'
 export { shrinkList } from './shrink.ts'
 export { failureOf, kindOf, shrinkScenario } from './shrink-scenario.ts'
-export type { SimReplica, Transition } from './simulated-replica.ts'
+export type { SimReplica, SimReplicas, Transition } from './simulated-replica.ts'
 export { createSimulation, type Simulation } from './simulation.ts'
 export type { SimTrackerOptions, SimulationOptions, Topology } from './simulation-options.ts'
 export { VirtualClock } from './virtual-clock.ts'

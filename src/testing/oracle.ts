@@ -17,6 +17,9 @@ export interface OracleOptions {
   readonly calm: boolean
 }
 
+/** How often a replica is looked at that told nothing. */
+const EVERY_SILENT = 8
+
 /**
  * An independent judge: it knows from the clients alone who is connected where and tracks what, and looks after every step whether what is
  * shown may be so. docs/testing.md lists the invariants.
@@ -30,6 +33,9 @@ export class Oracle implements SimObserver {
   /** Since when a client's own replica does not show what it tracks. */
   readonly #missingSinceMs = new Map<string, number>()
 
+  readonly #told = new Set<SimReplica>()
+  #steps = 0
+
   constructor(sim: Simulation, clients: Clients, options: OracleOptions) {
     this.#sim = sim
     this.#clients = clients
@@ -41,6 +47,9 @@ export class Oracle implements SimObserver {
   }
 
   stepped(replica: SimReplica): void {
+    if (!this.#told.delete(replica) && ++this.#steps % EVERY_SILENT !== 0) {
+      return
+    }
     const shown = new Map<string, Presence>()
     for (const topic of replica.tracker.topics().keys()) {
       for (const presences of replica.tracker.list(topic).values()) {
@@ -57,6 +66,7 @@ export class Oracle implements SimObserver {
   }
 
   transition(replica: SimReplica, { type, user }: Transition): void {
+    this.#told.add(replica)
     if (type === 'offline') {
       for (const client of this.#clients.all) {
         if (client.user === user) {
@@ -67,6 +77,7 @@ export class Oracle implements SimObserver {
   }
 
   diff(replica: SimReplica, diff: Diff): void {
+    this.#told.add(replica)
     // Without a grace nothing is promised to those who move.
     if (!this.#options.calm || this.#options.graceMs === 0) {
       return

@@ -33,6 +33,12 @@ export interface SimReplica {
   wall(): number
 }
 
+/**
+ * The replicas of a simulation. Typed so that `const [a, b, c] = sim.replicas` gives replicas, not perhaps undefined; those beyond the
+ * number that was asked for are undefined all the same.
+ */
+export type SimReplicas = readonly SimReplica[] & { readonly [I in 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9]: SimReplica }
+
 export interface SimulatedReplicaInit {
   readonly name: string
   readonly id: string

@@ -7,7 +7,7 @@ import type { Diff, StopOptions } from '../tracker/types.ts'
 import { Engine, type SimObserver } from './engine.ts'
 import { whatDiffers, whatIsMissing } from './level.ts'
 import { messageLine } from './message-line.ts'
-import { type SimReplica, SimulatedReplica, type Transition } from './simulated-replica.ts'
+import { type SimReplica, type SimReplicas, SimulatedReplica, type Transition } from './simulated-replica.ts'
 import { replicaName, resolveTopology, type SimTrackerOptions, type SimulationOptions, WALL_CLOCK_MS } from './simulation-options.ts'
 
 /**
@@ -19,7 +19,7 @@ import { replicaName, resolveTopology, type SimTrackerOptions, type SimulationOp
 export class Simulation {
   readonly seed: number | string
   /** In the order of their names. A replica stays the same object over all its lives. */
-  readonly replicas: readonly SimReplica[]
+  readonly replicas: SimReplicas
   /** For what has no method here. */
   readonly network: SimulatedNetwork
   /** For the script: draws from it do not disturb the replicas. */
@@ -33,7 +33,7 @@ export class Simulation {
   /** Use `createSimulation`. */
   constructor(options: SimulationOptions) {
     this.seed = options.seed ?? 1
-    this.replicas = this.#replicas
+    this.replicas = this.#replicas as readonly SimReplica[] as SimReplicas
     this.#options = options
     this.#wallClockMs = options.wallClockMs ?? WALL_CLOCK_MS
     this.random = createRandom(this.seed).fork('script')

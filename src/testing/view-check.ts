@@ -9,8 +9,9 @@ export interface Finding {
 
 /** Above so many presences a replica is not compared as a whole after every step. */
 const SMALL = 200
-/** How often it is then. */
+/** How often it is then, and how often when nothing was told. */
 const EVERY = 256
+const EVERY_SILENT = 8
 
 /**
  * What one replica has told its users, against what it lists: the fold of all diffs is the list, in every topic, with all fields (I2); diffs
@@ -21,6 +22,7 @@ export class ViewCheck {
   readonly #folds = new Map<string, TopicFold>()
   readonly #online = new Set<string>()
   #steps = 0
+  #told = false
   #presences = 0
 
   constructor(tracker: Tracker) {
@@ -39,6 +41,7 @@ export class ViewCheck {
 
   /** A diff was told. It must say all that changed in its topic: also to a listener that lists at once. */
   diff(diff: Diff): Finding[] {
+    this.#told = true
     let fold = this.#folds.get(diff.topic)
     if (fold === undefined) {
       fold = new TopicFold()
@@ -57,6 +60,7 @@ export class ViewCheck {
   }
 
   transition({ type, user }: { readonly type: 'online' | 'offline'; readonly user: string }): Finding[] {
+    this.#told = true
     const known = type === 'online' ? this.#online.has(user) : !this.#online.delete(user)
     if (type === 'online') {
       this.#online.add(user)
@@ -64,9 +68,11 @@ export class ViewCheck {
     return known ? [{ invariant: 'I3', finding: `${user} goes ${type} twice` }] : []
   }
 
-  /** After a step: compares everything while that is cheap, else now and then. */
+  /** After a step: compares everything when something was told and that is cheap, else now and then. */
   step(): Finding[] {
-    return this.#isSmall() || ++this.#steps % EVERY === 0 ? this.all() : []
+    const every = this.#isSmall() ? (this.#told ? 1 : EVERY_SILENT) : EVERY
+    this.#told = false
+    return ++this.#steps % every === 0 ? this.all() : []
   }
 
   all(): Finding[] {
@@ -101,7 +107,12 @@ export class ViewCheck {
   }
 
   #topic(topic: string): Finding[] {
-    const difference = differences([...this.#tracker.list(topic).values()].flat(), this.#folds.get(topic)?.presences() ?? [])
-    return difference === '' ? [] : [{ invariant: 'I2', finding: `${topic}: listed (+) and folded (-) differ:\n${difference}` }]
+    const listed = [...this.#tracker.list(topic).values()].flat()
+    const fold = this.#folds.get(topic)
+    if (fold === undefined ? listed.length === 0 : fold.equals(listed)) {
+      return []
+    }
+    const difference = differences(listed, fold?.presences() ?? [])
+    return [{ invariant: 'I2', finding: `${topic}: listed (+) and folded (-) differ:\n${difference}` }]
   }
 }

@@ -309,7 +309,7 @@ describe('certainty and failures', () => {
     const sim = createSimulation({ seed: 11, replicas: 5 })
     const events: boolean[] = []
     await sim.run(3_000)
-    const [lone, ...others] = sim.replicas as [SimReplica, ...SimReplica[]]
+    const [lone, ...others] = sim.replicas
     lone.tracker.addEventListener('isolated', ({ detail }) => void events.push(detail.isolated))
     const connections = sim.replicas.map((replica, i) => replica.tracker.connect(`user:${i}`))
     for (const connection of connections) {
