@@ -30,8 +30,8 @@ export {
   NotContiguousError,
   OwnRecordError
 } from './errors.ts'
-export { REASON_NONE } from './merge-interval.ts'
 export type { Changed, MergeOutcome, MergeResult, Removed } from './merge-result.ts'
+export { REASON_NONE } from './merge-result.ts'
 export type { OrMapOptions, OrMapSizes } from './or-map.ts'
 export { OR_MAP_DEFAULTS, OrMap } from './or-map.ts'
 export type { RecordView } from './replica-record.ts'

@@ -2,7 +2,7 @@ import type { DeltaInterval, Mark } from './delta-interval.ts'
 import type { Entry } from './entry.ts'
 import { EntryState, internEntry, sameContent, withState } from './entry.ts'
 import type { Changed, Effects, Removed } from './merge-result.ts'
-import { foldEffects, startEffects } from './merge-result.ts'
+import { foldEffects, REASON_NONE, startEffects } from './merge-result.ts'
 import type { ReplicaRecord } from './replica-record.ts'
 
 /** `old`: everything in it is known. `gap`: something before it is missing. */
@@ -163,6 +163,3 @@ function advance(record: ReplicaRecord, { to, asOf }: DeltaInterval, effects: Ef
     }
   }
 }
-
-/** No mark says why: a sweep, or a correction. */
-export const REASON_NONE = 0

@@ -1,6 +1,9 @@
 import type { Entry } from './entry.ts'
 import type { StringPool } from './string-pool.ts'
 
+/** No mark says why: a sweep, or a correction. */
+export const REASON_NONE = 0
+
 /** `gap`: it does not fit what is known; it is parked or discarded, nothing changed; ask with `request`. */
 export type MergeOutcome = 'applied' | 'old' | 'gap' | 'own'
 
@@ -58,9 +61,9 @@ export function foldEffects(into: Effects, later: Effects): void {
     foldAdded(effects, added, changed, removed)
   }
   into.touched += later.touched
-  into.added.splice(0, into.added.length, ...added.values())
-  into.changed.splice(0, into.changed.length, ...changed.values())
-  into.removed.splice(0, into.removed.length, ...removed.values())
+  refill(into.added, added.values())
+  refill(into.changed, changed.values())
+  refill(into.removed, removed.values())
 }
 
 function foldRemoved(
@@ -102,7 +105,15 @@ function foldAdded(
       added.set(entry.counter, entry)
     } else {
       removed.delete(entry.counter)
-      changed.set(entry.counter, { before: gone.entry, after: entry, reason: 0 })
+      changed.set(entry.counter, { before: gone.entry, after: entry, reason: REASON_NONE })
     }
+  }
+}
+
+/** One by one: as arguments of one call, a large interval's entries would overflow the stack. */
+function refill<T>(list: T[], items: Iterable<T>): void {
+  list.length = 0
+  for (const item of items) {
+    list.push(item)
   }
 }

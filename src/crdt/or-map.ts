@@ -125,7 +125,8 @@ export class OrMap {
   }
 
   /**
-   * The lattice join with what an interval says; called merge, because *join* is a presence event.
+   * The lattice join with what an interval says; called merge, because *join* is a presence event. O(adds + marks) for a plain
+   * interval; O(entries in its span) for a full state over old entries, and under repair.
    *
    * @throws InvalidIntervalError, and nothing has changed
    */
@@ -135,6 +136,7 @@ export class OrMap {
       throw new InvalidIntervalError('shard', interval.shard, `${this.shard}, that of this map`)
     }
     const effects = startEffects(this.#pool)
+    // INV-9: what others say of us is no news, or a lie.
     if (sameRef(interval.replica, this.#own.ref)) {
       return finish('own', this.#own, effects, false)
     }

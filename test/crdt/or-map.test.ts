@@ -231,6 +231,17 @@ describe('OrMap, merge', () => {
     expect(r.merge(first).changed).toEqual([{ before, after: r.get(O, 1), reason: 2 }])
   })
 
+  it('300,000 entries parked and then merged at once: no stack is too small', () => {
+    const r = new OrMap({ self: R })
+    const adds: Entry[] = []
+    const one = createEntry(content(1), 1)
+    for (let counter = 2; counter <= 300_000; counter++) {
+      adds.push(createEntry(one, counter))
+    }
+    r.merge(interval(1, 300_000, { adds }))
+    expect(r.merge(interval(0, 1, { adds: [one] })).added).toHaveLength(300_000)
+  })
+
   it('parked in any order: all join in once the first fits', () => {
     const r = new OrMap({ self: R })
     for (const from of [5, 3, 4]) {
