@@ -74,9 +74,8 @@ describe('search: what it can see', () => {
   const first: SearchConfig = { ...BASE, events: 3, messages: 3, limits: { logLimit: 9 } }
 
   it('finds nothing in the reference', () => {
-    for (const config of new Set([first, ...Object.values(WHERE)])) {
-      expect(searchAll(makeReference, config).states).toBeGreaterThan(1000)
-    }
+    expect(searchAll(makeReference, first).states).toBeGreaterThan(10_000)
+    expect(searchAll(makeReference, { ...first, messages: 2, states: [3], repairs: true }).states).toBeGreaterThan(1000)
   })
 
   it.each(Object.keys(RULES) as Rule[])('finds a history that breaks the reference without the rule: %s', rule => {

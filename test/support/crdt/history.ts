@@ -78,6 +78,7 @@ const ACTIONS = {
   remove: [3, ({ world, owner, b, c }: Step) => world.mark(owner, dotOf(owner, b), 3, c)],
   push: [5, push],
   pull: [6, pull],
+  transfer: [3, transfer],
   deliver: [12, deliver],
   lose: [1, ({ world, b }: Step) => world.flight.splice(b % Math.max(1, world.flight.length), 1)],
   drop: [1, (step: Step) => forget(step, of => step.d % 3 === 0 && step.world.drop(step.process, of))],
@@ -134,6 +135,19 @@ function pull({ world, process: to, other: from, c, d }: Step): void {
   const isRepairing = of !== undefined && to.map.record(of)?.repairing === true
   if (of !== undefined && (!isRepairing || sameRef(from.map.self, of))) {
     send(world, to, world.serve(from, to.map.request(of), pick(BUDGETS, d)))
+  }
+}
+
+/** Some pulls in turn with frames of one size, the answer to the last of which stays in flight. */
+function transfer(step: Step): void {
+  const { world, process, d } = step
+  for (let pulls = 0; pulls <= d % 4; pulls++) {
+    const sent = world.flight.length
+    pull(step)
+    const message = pulls < d % 4 && world.flight.length > sent ? world.flight.pop() : undefined
+    if (message !== undefined) {
+      world.merge(process, message.interval)
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Budget, type DeltaInterval, type ReplicaRef, refKey, sameRef } from '../../../src/crdt/index.ts'
+import { type Budget, type DeltaInterval, type EntryContent, type ReplicaRef, refKey, sameRef } from '../../../src/crdt/index.ts'
 import { content, ref } from './builders.ts'
 import { demand } from './invariants.ts'
 import type { MakeMap, MapLike, MapLimits } from './map-like.ts'
@@ -51,8 +51,8 @@ export class World {
     return Array.from(this.models.values(), model => model.ref)
   }
 
-  add({ map }: Process): void {
-    const made = content(this.#contents++)
+  /** An entry like no other, or with the content given. */
+  add({ map }: Process, made: EntryContent = content(this.#contents++)): void {
     const entry = map.add(made)
     this.model(map.self).add(made)
     this.counts.events++
