@@ -87,18 +87,20 @@ export class Membership {
   reject(ref: ReplicaRef, nowMs: number): Rejection | undefined {
     const wallMs = this.#init.environment.wallClockMs()
     const member = this.members.get(ref.id)
-    const isNewer = member === undefined || ref.incarnation > member.ref.incarnation
-    if (isNewer && isTooFarAhead(ref.incarnation, wallMs)) {
-      this.#init.counters.add('tooFarAhead')
-      return { known: wallIncarnation(wallMs), beats: false, tooFarAhead: true }
+    if (member !== undefined && ref.incarnation < member.ref.incarnation) {
+      return { known: member.ref.incarnation, beats: this.#isTwin(member, ref, nowMs), tooFarAhead: false }
     }
     if (this.graveyard.has(ref)) {
       return { known: this.graveyard.incarnation(ref.id), beats: false, tooFarAhead: false }
     }
-    if (isNewer || (member.ref.incarnation === ref.incarnation && !member.left)) {
-      return undefined
+    if (member !== undefined && ref.incarnation === member.ref.incarnation) {
+      return member.left ? { known: ref.incarnation, beats: false, tooFarAhead: false } : undefined
     }
-    return { known: member.ref.incarnation, beats: this.#isTwin(member, ref, nowMs), tooFarAhead: false }
+    if (isTooFarAhead(ref.incarnation, wallMs)) {
+      this.#init.counters.add('tooFarAhead')
+      return { known: wallIncarnation(wallMs), beats: false, tooFarAhead: true }
+    }
+    return undefined
   }
 
   /**

@@ -136,7 +136,7 @@ export class Node implements ClusterListener {
   /** Names of users' events about `id`, in order: `up a#1`. Incarnations are numbered in the order in which they were named here. */
   events(id?: ReplicaId): string[] {
     return this.log
-      .filter(event => event.name.startsWith('replica:') && (id === undefined || event['id'] === id))
+      .filter(event => event.name.startsWith('replica:') && (id === undefined || event.id === id))
       .map(event => event.name.slice(8))
   }
 
@@ -193,6 +193,7 @@ export class World {
   readonly sent: Frame[] = []
   starts = 0
   readonly #nodes = new Map<ReplicaId, Node>()
+  readonly #twins = new Map<ReplicaId, Node>()
   readonly #directions = new Map<string, Direction>()
   readonly #links = new Set<string>()
   readonly #wallOffsetMs: number
@@ -216,6 +217,20 @@ export class World {
     const node = new Node(this, { ...options, id })
     this.#nodes.set(id, node)
     return node.start()
+  }
+
+  /**
+   * A second process under the id of `node`, on the same links: what either sends comes from that id, what is sent to the id reaches both.
+   */
+  twin(node: Node): Node {
+    const twin = new Node(this, { id: node.id }).start()
+    this.#twins.set(node.id, twin)
+    for (const other of this.#nodes.keys()) {
+      if (this.isLinked(node.id, other)) {
+        twin.process.input(() => twin.net?.connected(other))
+      }
+    }
+    return twin
   }
 
   /** Nodes of these ids, each linked with each. */
@@ -421,8 +436,9 @@ export class World {
   }
 
   #inside(id: ReplicaId, run: (node: Node) => void): void {
-    const node = this.#nodes.get(id)
-    node?.process.input(() => run(node))
+    for (const node of [this.#nodes.get(id), this.#twins.get(id)]) {
+      node?.process.input(() => run(node))
+    }
   }
 }
 

@@ -39,7 +39,7 @@ export class Heartbeats {
 
   /** From a peer whose hello was accepted under this ref. */
   received(peer: Peer, heartbeat: Heartbeat): void {
-    const { membership, repair, lags, digests, environment } = this.#core
+    const { membership, repair, lags, digests, reach, environment } = this.#core
     const nowMs = environment.monotonicMs()
     const member = membership.current(heartbeat.replica)
     // One that was overtaken, or doubled, on its way: no sign of life.
@@ -49,7 +49,12 @@ export class Heartbeats {
     member.frame(nowMs)
     membership.standing.rise(member)
     peer.digestHash = heartbeat.digestHash
-    peer.acceptsUs ||= heartbeat.digestHash === digests.hash()
+    if (heartbeat.digestHash === digests.hash()) {
+      peer.acceptsUs = true
+      if (peer.agrees(heartbeat.digestHash, () => digests.entries())) {
+        reach.changed()
+      }
+    }
     repair.announced(member, heartbeat.head, heartbeat.hash, true, nowMs)
     lags.note(member.ref, heartbeat.head, peer.roundTripMs)
     for (const { replica, counter, ageMs } of heartbeat.relayed) {

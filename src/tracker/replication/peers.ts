@@ -33,6 +33,8 @@ export class Peer {
   /** What it said it holds up or suspect, by ref. */
   readonly digest = new Map<string, DigestEntry>()
   digestHash: number | null = null
+  /** Both held the same when both had this hash. */
+  #agreedHash: number | undefined
   /** The hashes, ours and its, of the last comparison, and how often they were the same. */
   compared = { ours: -1, theirs: -1, times: 0 }
   /** It has no stream to these: it is told their counters, and their events. */
@@ -105,10 +107,30 @@ export class Peer {
 
   /** One that begins with the sender itself is whole, unless it is continued; others add to it. */
   noteDigest(entries: readonly DigestEntry[]): void {
+    this.#agreedHash = undefined
     const first = entries[0]
     if (first !== undefined && first.replica.id === this.id) {
       this.digest.clear()
     }
+    this.#add(entries)
+  }
+
+  /**
+   * Its digest hash is ours: it holds what we hold, though it never said so.
+   *
+   * @returns whether that was not known yet
+   */
+  agrees(hash: number, ours: () => readonly DigestEntry[]): boolean {
+    if (this.#agreedHash === hash) {
+      return false
+    }
+    this.#agreedHash = hash
+    this.digest.clear()
+    this.#add(ours())
+    return true
+  }
+
+  #add(entries: readonly DigestEntry[]): void {
     for (const entry of entries) {
       this.digest.set(refKey(entry.replica), entry)
     }

@@ -2,6 +2,7 @@ import type { PullRequest } from '../../crdt/delta-interval.ts'
 import { type ReplicaId, type ReplicaRef, refKey } from '../../crdt/dot.ts'
 import type { OrMap } from '../../crdt/or-map.ts'
 import type { Environment } from '../environment.ts'
+import type { DigestEntry } from '../messages.ts'
 import type { Transport } from '../transport.ts'
 import type { Counters } from './counters.ts'
 import type { Peer, Peers } from './peers.ts'
@@ -223,19 +224,15 @@ export class Sources {
     if (owner?.ref && owner.ref.incarnation === ref.incarnation && !failed.has(owner.id)) {
       return owner
     }
-    const record = map.record(ref)
-    const head = record?.head ?? 0
-    const useful: Peer[] = []
-    for (const peer of peers.greeted()) {
-      const entry = peer.digest.get(refKey(ref))
-      const has = peer.id === prefer || (entry !== undefined && entry.hash !== null && entry.head > head)
-      if (has && !failed.has(peer.id) && peer.id !== ref.id) {
-        useful.push(peer)
-      }
-    }
-    const preferred = useful.find(peer => peer.id === prefer)
-    const reaching = useful.filter(peer => (peer.digest.get(refKey(ref))?.floor ?? 0) <= head)
-    const best = reaching.length > 0 ? reaching : useful
-    return preferred ?? (best.length === 0 ? undefined : best[environment.random.below(best.length)])
+    const head = map.record(ref)?.head ?? 0
+    const able = [...peers.greeted()].filter(peer => peer.id !== ref.id && !failed.has(peer.id))
+    const preferred = able.find(peer => peer.id === prefer)
+    const holding = able.filter(peer => peer.digest.has(refKey(ref)))
+    const entry = (peer: Peer): DigestEntry | undefined => peer.digest.get(refKey(ref))
+    const useful = holding.filter(peer => entry(peer)?.hash !== null && (entry(peer)?.head ?? 0) > head)
+    const reaching = useful.filter(peer => (entry(peer)?.floor ?? 0) <= head)
+    // A digest may be old: who held it then may have more by now.
+    const best = [reaching, useful, holding].find(group => group.length > 0)
+    return preferred ?? best?.[environment.random.below(best.length)]
   }
 }
