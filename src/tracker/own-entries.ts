@@ -190,19 +190,21 @@ export class OwnEntries {
   }
 
   /**
-   * Its grace is over: it is removed, unless others have entries of its identity that are not closed. Of a replica that died just before, they would be
-   * shown in its place until that death is noticed; so it stays, closed, until they are gone. For one that is closed it does not wait: two would wait for
-   * each other.
+   * Its grace is over: it is removed. One that was closed stays while others have entries of its identity that are not: of a replica that died just before,
+   * they would be shown in its place until that death is noticed. For one that is closed too it does not wait: two would wait for each other. One that
+   * only expired says nothing of its session, which may be connected elsewhere by now: closed, it would hide that connection.
    */
   #expire(track: Track): void {
-    let hidden = false
-    this.#view.index
-      .find(track.topic)
-      ?.find(track.key, track.entry.session)
-      ?.each((origin, entry) => {
-        hidden ||= !origin.self && entry.state !== EntryState.closed
-      })
-    if (hidden) {
+    let waits = false
+    if (track.entry.state === EntryState.closed) {
+      this.#view.index
+        .find(track.topic)
+        ?.find(track.key, track.entry.session)
+        ?.each((origin, entry) => {
+          waits ||= !origin.self && entry.state !== EntryState.closed
+        })
+    }
+    if (waits) {
       this.#move(track, EntryState.closed, MarkReason.expired)
     } else {
       this.#remove(track, MarkReason.expired)
