@@ -50,6 +50,7 @@ export interface NodeOptions {
   readonly wallClockMs?: number
   readonly options?: TrackerOptions
   readonly maxFrameBytes?: number
+  readonly admits?: (id: ReplicaId) => boolean
 }
 
 /** One process: a map, a cluster side, and what its listener was told. */
@@ -66,7 +67,7 @@ export class Node implements ClusterListener {
   readonly #pulse: Pulse
   readonly #world: World
 
-  constructor(world: World, { id, wallClockMs, options, maxFrameBytes }: NodeOptions & { id: ReplicaId }) {
+  constructor(world: World, { id, wallClockMs, options, maxFrameBytes, admits }: NodeOptions & { id: ReplicaId }) {
     this.id = id
     this.#world = world
     const random = world.random.fork(`${id}/${world.starts++}`)
@@ -74,7 +75,7 @@ export class Node implements ClusterListener {
     const { environment } = this.process
     const resolved = resolveOptions({ ...world.options, ...options, environment })
     this.map = new OrMap({ self: { id, incarnation: newIncarnation(environment) }, logLimit: resolved.limits.markLog })
-    const transport = world.transport(this, maxFrameBytes ?? 65_536)
+    const transport = world.transport(this, maxFrameBytes ?? 65_536, admits)
     this.cluster = createCluster({ map: this.map, options: resolved, environment, transport, listener: this })
     this.#pulse = new Pulse(environment, this.cluster)
   }
@@ -385,8 +386,9 @@ export class World {
     return this.frames(type, frame => frame.sentMs >= fromMs && where(frame)).reduce((sum, frame) => sum + frame.bytes, 0)
   }
 
-  transport(node: Node, maxFrameBytes: number): Transport {
+  transport(node: Node, maxFrameBytes: number, admits: (id: ReplicaId) => boolean = () => true): Transport {
     return {
+      admits,
       self: node.id,
       maxFrameBytes,
       start: async listener => {
