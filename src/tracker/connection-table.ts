@@ -279,7 +279,9 @@ export class ConnectionTable {
         this.#scanBound = bound
         return slot
       }
-      bound = Math.min(bound, deadline)
+      if (deadline < bound) {
+        bound = deadline
+      }
     }
     this.#bounds.set(this.#scanBlock, bound)
     this.#scanBlock = -1
@@ -288,7 +290,7 @@ export class ConnectionTable {
 
   /** Deadlines up to this one have passed. Asked anew for each step: a callback may have moved the base. */
   #elapsedTicks(nowMs: number): number {
-    return Math.max(0, Math.min(Math.floor(nowMs - this.#baseMs), LATEST))
+    return Math.max(0, Math.min(nowMs - this.#baseMs, LATEST)) >>> 0
   }
 }
 

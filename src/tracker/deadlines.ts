@@ -78,7 +78,7 @@ export class DeadlineQueue {
    * @returns true when nothing due is left.
    */
   drain(nowMs: number, maxItems: number, due: (key: number) => void): boolean {
-    for (let count = 0; this.nextDeadlineMs() <= nowMs; count++) {
+    for (let count = 0; this.#size > 0 && this.nextDeadlineMs() <= nowMs; count++) {
       if (count >= maxItems) {
         return false
       }

@@ -76,6 +76,12 @@ describe('connection table, worked examples', () => {
     expect(sweepAll(table, 70_000 + TTL)).toEqual([desk])
   })
 
+  test('at the end of time everything has expired', () => {
+    const table = new ConnectionTable({ ttlMs: TTL })
+    const handles = [table.connect(1, 0), table.connect(2, 2 ** 53 - 1)]
+    expect(sweepAll(table, Infinity).sort()).toEqual(handles.sort())
+  })
+
   test('handles that nobody was given touch nothing', () => {
     const table = new ConnectionTable({ ttlMs: TTL, initialCapacity: 4 })
     const phone = table.connect(7, 0)

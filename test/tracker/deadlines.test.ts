@@ -110,6 +110,14 @@ describe('deadline queue, worked examples', () => {
     expect(drainAll(queue, 100)).toEqual([2])
   })
 
+  test('at the end of time everything is due, and then nothing', () => {
+    const queue = new DeadlineQueue()
+    queue.schedule(1, 2 ** 53)
+    queue.schedule(2, 5)
+    expect(drainAll(queue, Infinity)).toEqual([2, 1])
+    expect(drainAll(queue, Infinity)).toEqual([])
+  })
+
   test('bad arguments are refused, with the value and what is allowed', () => {
     const queue = new DeadlineQueue()
     queue.schedule(1, 100)
