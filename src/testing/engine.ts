@@ -2,6 +2,7 @@ import type { Message } from '../tracker/messages.ts'
 import type { Diff } from '../tracker/types.ts'
 import { InvariantError } from './invariant-error.ts'
 import { macrotask } from './macrotask.ts'
+import { NotSettledError } from './not-settled-error.ts'
 import type { SimReplica, SimulatedReplica, Transition } from './simulated-replica.ts'
 import { Trace } from './trace.ts'
 import type { Finding } from './view-check.ts'
@@ -93,9 +94,7 @@ export class Engine {
         return
       }
       if (this.clock.nowMs >= endMs) {
-        throw new Error(
-          `not settled after ${withinMs} ms: ${still}\n  seed ${this.seed}, at ${this.clock.nowMs} ms; last events:\n${this.trace.print()}`
-        )
+        throw new NotSettledError({ missing: still, withinMs, atMs: this.clock.nowMs, seed: this.seed, trace: this.trace.print() })
       }
       const pauseMs = Math.max(LOOK_MS, (this.clock.nowMs - startMs) / LOOKS)
       await this.runUntil(Math.min(endMs, this.clock.nowMs + pauseMs), () => false)

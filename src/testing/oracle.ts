@@ -17,6 +17,9 @@ export interface OracleOptions {
   readonly calm: boolean
 }
 
+/** How long news may take through a calm cluster, the pulse of the trackers included. */
+const CROSSING_MS = 1_000
+
 /** How often a replica is looked at that told nothing. */
 const EVERY_SILENT = 8
 
@@ -189,9 +192,15 @@ export class Oracle implements SimObserver {
     )
   }
 
-  /** The tracker counts from when it noticed, so a little less than the grace is never right. */
+  /** Gone for the grace; or it came back just now, so late that the news of it and the end of the grace may have crossed. */
   #isGoneForGrace(client: Client): boolean {
-    return this.#sim.nowMs - client.goneSinceMs(this.#sim.nowMs) >= this.#options.graceMs && !client.present
+    const { nowMs } = this.#sim
+    const { graceMs } = this.#options
+    if (!client.present) {
+      return nowMs - client.goneSinceMs(nowMs) >= graceMs
+    }
+    const backMs = client.link?.sinceMs ?? nowMs
+    return nowMs - backMs < CROSSING_MS && backMs - client.unlinkedAtMs >= graceMs - CROSSING_MS
   }
 
   #goneSinceMs(client: Client, topic: string, presence: Presence): number {

@@ -8,6 +8,7 @@ import { checkMergeLaws } from './merge-laws.ts'
 import { Oracle } from './oracle.ts'
 import { createSimulation, type Simulation } from './simulation.ts'
 import type { SimulationOptions } from './simulation-options.ts'
+import { Watchers } from './watchers.ts'
 import { randomWorkload, type Workload } from './workload.ts'
 
 /** Everything that a random run consists of. As data: `randomScenario` makes one from a seed, `shrinkScenario` makes one smaller. */
@@ -111,6 +112,7 @@ export async function runScenario(scenario: Scenario): Promise<ScenarioResult> {
     knownMs: 8_000,
     calm: faults.length === 0
   })
+  new Watchers(sim, { watchers: simulation.replicas, topics: scenario.topics, hopWithinMs: 8_000 })
   const injector = new FaultInjector(sim, faults)
   await sim.run(durationMs)
   injector.end()
@@ -118,8 +120,8 @@ export async function runScenario(scenario: Scenario): Promise<ScenarioResult> {
   const healedAtMs = sim.nowMs
   await within(sim, goneMs, 'liveness', () => oracle.whatIsWrong())
   const healedMs = sim.nowMs - healedAtMs
-  await sim.settle({ withinMs: goneMs })
-  await sim.converge({ withinMs: goneMs })
+  await within(sim, goneMs, 'settle', () => sim.missing())
+  await within(sim, goneMs, 'I1', () => sim.differing())
   sim.checkInvariants()
   checkMergeLaws(sim, counts.messages)
   await emptyOut(sim, clients, oracle, goneMs + times.permdownAfterMs + times.lastSeenMs)
@@ -152,6 +154,9 @@ async function within(sim: Simulation, ms: number, invariant: string, missing: (
     await sim.engine.lookUntil(ms, missing)
   } catch (error) {
     if (error instanceof InvariantError) {
+      throw error
+    }
+    if ((error as { code?: string }).code !== 'ERR_NOT_SETTLED') {
       throw error
     }
     const { seed, nowMs } = sim

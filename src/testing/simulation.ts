@@ -172,15 +172,25 @@ export class Simulation {
 
   /**
    * Heals nothing; runs until no state is in flight: all frames read, all possible links open, and all replicas that reach each other
-   * on the same events. Throws when that is not so after `withinMs` (60,000).
+   * on the same events. Throws NotSettledError when that is not so after `withinMs` (60,000).
    */
   settle({ withinMs = 60_000 }: { withinMs?: number } = {}): Promise<void> {
-    return this.engine.lookUntil(withinMs, () => whatIsMissing(this.network, this.#replicas))
+    return this.engine.lookUntil(withinMs, () => this.missing())
   }
 
-  /** As `settle`, and until all replicas that reach each other list the same (I1). Throws with the difference after `withinMs` (60,000). */
+  /** As `settle`, and until all replicas that reach each other list the same (I1). Throws NotSettledError with the difference after `withinMs` (60,000). */
   converge({ withinMs = 60_000 }: { withinMs?: number } = {}): Promise<void> {
-    return this.engine.lookUntil(withinMs, () => whatIsMissing(this.network, this.#replicas) ?? whatDiffers(this.network, this.#replicas))
+    return this.engine.lookUntil(withinMs, () => this.missing() ?? this.differing())
+  }
+
+  /** What `settle` still waits for, in words; undefined when nothing is in flight. */
+  missing(): string | undefined {
+    return whatIsMissing(this.network, this.#replicas)
+  }
+
+  /** What replicas that reach each other list differently, in words; undefined when nothing. */
+  differing(): string | undefined {
+    return whatDiffers(this.network, this.#replicas)
   }
 
   /** Every diff that the replica told in its present life. */

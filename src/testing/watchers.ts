@@ -1,0 +1,109 @@
+import type { Random } from '../tracker/environment.ts'
+import type { Presence, WatchEvent } from '../tracker/types.ts'
+import type { SimObserver } from './engine.ts'
+import { differences } from './fold.ts'
+import type { SimReplica } from './simulated-replica.ts'
+import type { Simulation } from './simulation.ts'
+import { WatchFold } from './watch-fold.ts'
+
+/** Somebody who follows one topic by `watch`, and hops from replica to replica with the token of the last event. */
+class Watcher {
+  readonly topic: string
+  fold = new WatchFold()
+  replica: SimReplica
+  tracker: SimReplica['tracker']
+  #last: WatchEvent | undefined
+  #abort = new AbortController()
+  /** It was told where it stands, by the replica that it watches now. */
+  level = false
+
+  constructor(topic: string, replica: SimReplica) {
+    this.topic = topic
+    this.replica = replica
+    this.tracker = replica.tracker
+  }
+
+  /** Watches at `replica` from where it stands; `fresh`: as one who has no token. */
+  watch(replica: SimReplica, fresh: boolean): void {
+    this.#abort.abort()
+    this.#abort = new AbortController()
+    this.replica = replica
+    this.tracker = replica.tracker
+    this.level = false
+    // The token is built when it is read: it must be that of its event however late that is.
+    const since = fresh ? undefined : this.#last?.token
+    void this.#follow(replica.tracker.watch(this.topic, { signal: this.#abort.signal, ...(since !== undefined && { since }) }))
+  }
+
+  async #follow(events: AsyncIterable<WatchEvent>): Promise<void> {
+    try {
+      for await (const event of events) {
+        this.fold.apply(event)
+        this.#last = event
+        this.level = true
+      }
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'BEHIND') {
+        throw error
+      }
+    }
+    this.level = false
+  }
+}
+
+export interface WatchersOptions {
+  readonly watchers: number
+  readonly topics: number
+  /** A watcher hops after at most so long. */
+  readonly hopWithinMs: number
+}
+
+/**
+ * Watchers of a run. After every step of the replica that one watches, what it was told is what that replica lists: over any number of hops, with
+ * diffs only (E1, E4).
+ */
+export class Watchers implements SimObserver {
+  readonly #sim: Simulation
+  readonly #random: Random
+  readonly #all: Watcher[]
+  readonly #hopWithinMs: number
+
+  constructor(sim: Simulation, options: WatchersOptions) {
+    this.#sim = sim
+    this.#random = sim.random.fork('watchers')
+    this.#hopWithinMs = options.hopWithinMs
+    this.#all = Array.from(
+      { length: options.watchers },
+      (_, index) => new Watcher(`t${index % options.topics}`, sim.replicas[index % sim.replicas.length] as SimReplica)
+    )
+    for (const watcher of this.#all) {
+      this.#hop(watcher)
+    }
+    sim.observe(this)
+  }
+
+  stepped(replica: SimReplica): void {
+    for (const watcher of this.#all) {
+      if (watcher.replica === replica && watcher.tracker === replica.tracker && watcher.level) {
+        const listed = [...replica.tracker.list(watcher.topic).values()].flat()
+        const difference = differences(watcher.fold.presences(), listed, lineWithoutPrev)
+        if (difference !== '') {
+          this.#sim.fail(replica, 'E4', `a watcher of ${watcher.topic} was told (+) and the list is (-):\n${difference}`)
+        }
+      }
+    }
+  }
+
+  #hop(watcher: Watcher): void {
+    const replica = this.#sim.replicas[this.#random.below(this.#sim.replicas.length)] as SimReplica
+    const fresh = this.#random.below(10) === 0
+    if (replica.state === 'running') {
+      this.#sim.request(replica, () => watcher.watch(replica, fresh))
+    }
+    this.#sim.schedule(this.#random.below(this.#hopWithinMs), () => this.#hop(watcher))
+  }
+}
+
+/** Which ref was there before the last update is known only to those who saw the update. */
+const lineWithoutPrev = ({ key, ref, user, meta, replica, state, joinedAt }: Presence): string =>
+  `${key} ${ref} user ${user} at ${replica} ${state} since ${joinedAt} ${JSON.stringify(meta)}`
