@@ -63,15 +63,21 @@ export function median(samples: readonly number[]): number {
 
 /**
  * A clock in milliseconds that stands still while this thread waits for a processor, so that a neighbour's load is not measured.
- * Where the kernel does not tell (it does on Linux), the monotonic clock. A call takes about 3 µs.
+ * Where the kernel does not tell (it does on Linux), the monotonic clock. A call takes about 6 µs.
  */
 export function busyMs(): number {
   if (schedule === undefined) {
     return performance.now()
   }
-  const length = readSync(schedule, scheduleText, 0, scheduleText.length, 0)
-  const waitedNs = Number(scheduleText.toString('latin1', 0, length).split(' ')[1])
-  return performance.now() - waitedNs / 1e6
+  // Both clocks are read as of one time slice: a wait between the two reads would be counted on one side only.
+  for (let waited = waitedMs(schedule); ; ) {
+    const now = performance.now()
+    const waitedSince = waitedMs(schedule)
+    if (waitedSince === waited) {
+      return now - waited
+    }
+    waited = waitedSince
+  }
 }
 
 /** Milliseconds that `task` takes, by `busyMs`. */
@@ -135,6 +141,11 @@ export function format(value: number): string {
 /** Nanoseconds on a processor, nanoseconds of waiting for one, time slices; of the main thread. */
 const schedule = openSchedule()
 const scheduleText = Buffer.alloc(128)
+
+function waitedMs(file: number): number {
+  const length = readSync(file, scheduleText, 0, scheduleText.length, 0)
+  return Number(scheduleText.toString('latin1', 0, length).split(' ')[1]) / 1e6
+}
 
 function openSchedule(): number | undefined {
   try {
