@@ -41,6 +41,8 @@ export interface DialerOptions {
 const PARALLEL_MAX = 4
 /** A link that was up for less is no success: it counts as a failed dial, or two replicas that reject each other would spin. */
 const STABLE_MS = 10_000
+/** As many failures at most are made of links that did not last: on a bad network links are lost often, and wanted back in 8 s. */
+const UNSTABLE_FAILURES_MAX = 5
 /** What others say of a member that is out of reach brings its next dial forward at most so often. */
 const HINT_EVERY_MS = 60_000
 
@@ -147,7 +149,8 @@ export class Dialer {
     }
     const now = this.#now
     member.unlinkedSinceMs = now
-    member.failures = member.linkedAtMs !== undefined && now - member.linkedAtMs < STABLE_MS ? member.failures + 1 : 0
+    const unstable = member.linkedAtMs !== undefined && now - member.linkedAtMs < STABLE_MS
+    member.failures = unstable ? Math.min(member.failures + 1, UNSTABLE_FAILURES_MAX) : 0
     this.#due(member, member.failures === 0 ? this.#firstDelayMs(member) : this.#redialDelayMs(member.failures))
     if (this.#alone) {
       for (const other of this.#members) {

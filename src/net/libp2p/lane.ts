@@ -1,7 +1,7 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import type { LinkLoss } from '../../tracker/transport.ts'
 import { FramingError, LinkError } from './errors.ts'
-import { encodeFrame, FrameDecoder } from './framing.ts'
+import { FrameDecoder } from './framing.ts'
 
 /** What a lane tells its owner. Never called after `ended`, and `ended` once. */
 export interface LaneListener {
@@ -70,24 +70,27 @@ export class Lane {
     }
   }
 
-  /** False when nothing was taken: the lane has ended, or has to drain first. Never throws. */
-  send(payload: Uint8Array): boolean {
-    return this.sendFrame(encodeFrame(payload))
-  }
-
-  /** As `send`, for bytes that are framed already. They belong to the stream from now on. */
-  sendFrame(frame: Uint8Array): boolean {
+  /** Whether a frame of so many bytes would be taken now. Once it was not, `drained` follows. */
+  takes(bytes: number): boolean {
     const stream = this.#stream
     if (this.#ended || stream.writeStatus !== 'writable') {
       return false
     }
     const { backlogBytes } = this.#limits
-    if (stream.writableNeedsDrain && (backlogBytes === 0 || stream.writeBufferLength + frame.byteLength > backlogBytes)) {
+    if (stream.writableNeedsDrain && (backlogBytes === 0 || stream.writeBufferLength + bytes > backlogBytes)) {
       this.#starved = true
       return false
     }
+    return true
+  }
+
+  /** False when nothing was taken: the lane has ended, or has to drain first. The bytes belong to the stream from now on. Never throws. */
+  send(frame: Uint8Array): boolean {
+    if (!this.takes(frame.byteLength)) {
+      return false
+    }
     try {
-      stream.send(frame)
+      this.#stream.send(frame)
       return true
     } catch (error) {
       // The stream has aborted itself, or is about to: its 'close' event says the rest.

@@ -77,7 +77,7 @@ export class Link {
 
   /** Begins to read; welcomes the peer where it opened the link. The listener may be called from within. */
   start(): void {
-    if (!this.#opener && this.#lanes.state.sendFrame(WELCOME)) {
+    if (!this.#opener && this.#lanes.state.send(WELCOME)) {
       this.#up()
     }
     for (const lane of [this.#lanes.state, this.#lanes.heartbeat]) {
@@ -87,9 +87,14 @@ export class Link {
     }
   }
 
+  /** Whether `send` would take a frame of so many bytes now. */
+  takes(lane: LaneName, bytes: number): boolean {
+    return this.#state === 'up' && this.#lanes[lane].takes(bytes)
+  }
+
   /** False when the lane takes no frame now; `drained` follows when that was for back-pressure. Never throws. */
   send(lane: LaneName, frame: Uint8Array): boolean {
-    return this.#state === 'up' && this.#lanes[lane].sendFrame(frame)
+    return this.#state === 'up' && this.#lanes[lane].send(frame)
   }
 
   /** Judges progress. A peer from which nothing at all came for `silenceTicks` is taken for half-open. */

@@ -97,14 +97,16 @@ export class Links implements LinkListener {
   /** See `Transport.send`. */
   send(peer: ReplicaId, message: Message): boolean {
     const link = this.#up.get(peer)
-    if (link === undefined) {
+    const lane = laneOf(message)
+    // A peer that takes nothing is not worth the encoding.
+    if (link === undefined || !link.takes(lane, 0)) {
       return false
     }
     const frame = this.#encode(message)
     if (frame === undefined) {
       return true
     }
-    const taken = link.send(laneOf(message), frame)
+    const taken = link.send(lane, frame)
     if (taken) {
       const count = this.#options.traffic.sent[message.type]
       count.messages++
