@@ -84,6 +84,7 @@ class Cluster implements ClusterPort {
   tick(nowMs: number): void {
     this.#step(() => {
       this.#core.judge.tick(nowMs)
+      this.#core.returns.tick(nowMs)
       this.#replication.tick(nowMs)
     })
   }

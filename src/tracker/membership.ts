@@ -31,6 +31,9 @@ export interface MembershipInit {
   readonly onDropped: (ref: ReplicaRef) => void
 }
 
+/** Whoever was heard within so many heartbeat intervals still beats. */
+const TWIN_BEATS = 3
+
 type PermdownReason = 'silent' | 'superseded' | 'forgotten' | 'left'
 
 /**
@@ -79,7 +82,7 @@ export class Membership {
     }
     member.graceMs = graceMs
     member.link(nowMs)
-    this.standing.rise(member)
+    this.standing.rise(member, nowMs)
     return member
   }
 
@@ -127,19 +130,24 @@ export class Membership {
     return begun
   }
 
-  /** A relayed heartbeat counter. It ends no silence of a direct stream; INV-33: who is known by relay only is up at the second, higher one. */
-  relayed(ref: ReplicaRef, counter: number, ageMs: number, nowMs: number): void {
+  /**
+   * A relayed heartbeat counter. It ends no silence of a direct stream; INV-33: who is known by relay only is up at the second, higher one.
+   *
+   * @returns the member when the counter was new
+   */
+  relayed(ref: ReplicaRef, counter: number, ageMs: number, nowMs: number): Member | undefined {
     const member = this.current(ref)
     if (member === undefined || member.linked || !member.beat(counter, nowMs - ageMs)) {
-      return
+      return undefined
     }
     member.relayedAfter(ageMs)
     if (nowMs - ageMs >= member.closedAtMs) {
       member.relayedBeats++
       if (member.relayedBeats >= 2) {
-        this.standing.rise(member)
+        this.standing.rise(member, nowMs)
       }
     }
+    return member
   }
 
   /** Operator purge, or eviction. False when nothing of `id` is known. */
@@ -221,7 +229,7 @@ export class Membership {
 
   /** Both live when the lower one is heard after it was superseded, or the higher one after the lower was rejected. */
   #isTwin(member: Member, ref: ReplicaRef, nowMs: number): boolean {
-    if (member.left) {
+    if (member.left || nowMs - member.lastSignMs >= TWIN_BEATS * this.#init.options.gossip.heartbeatIntervalMs) {
       return false
     }
     if (member.superseded === ref.incarnation) {
@@ -229,10 +237,8 @@ export class Membership {
     }
     if (member.rejected.incarnation !== ref.incarnation) {
       member.rejected = { incarnation: ref.incarnation, firstMs: nowMs }
-      return false
     }
-    const recentMs = 3 * this.#init.options.gossip.heartbeatIntervalMs
-    return member.lastSignMs > member.rejected.firstMs && nowMs - member.lastSignMs < recentMs
+    return member.lastSignMs > member.rejected.firstMs
   }
 }
 

@@ -1,5 +1,5 @@
 import { type ReplicaId, type ReplicaRef, sameRef } from '../crdt/dot.ts'
-import type { Bye, Delta, Digest, Heartbeat, Hello, Message, Pull } from './messages.ts'
+import type { Bye, Delta, Digest, Heartbeat, Hello, Message, Pull, Stale } from './messages.ts'
 import { AntiEntropy } from './replication/anti-entropy.ts'
 import type { Core } from './replication/core.ts'
 import { Greeting } from './replication/greeting.ts'
@@ -116,9 +116,7 @@ export class Replication implements TransportListener {
         this.#bye(peer, message)
         break
       case 'stale':
-        if (this.#core.own.stale(message)) {
-          this.greeting.send(peer)
-        }
+        this.#stale(peer, message)
         break
       default:
         if (this.#alive(peer)) {
@@ -126,6 +124,15 @@ export class Replication implements TransportListener {
         } else {
           this.#core.counters.add('unknownRejected')
         }
+    }
+  }
+
+  #stale(peer: Peer, stale: Stale): void {
+    if (sameRef(stale.rejected, this.#core.map.self) && stale.known >= stale.rejected.incarnation) {
+      peer.opinion = 'rejects'
+    }
+    if (this.#core.own.stale(stale)) {
+      this.greeting.send(peer)
     }
   }
 
@@ -147,7 +154,7 @@ export class Replication implements TransportListener {
       return false
     }
     member.frame(environment.monotonicMs())
-    membership.standing.rise(member)
+    membership.standing.rise(member, environment.monotonicMs())
     return true
   }
 

@@ -100,7 +100,7 @@ export class Judge {
   /** Dead state must not heap up: a fleet that restarts under new ids leaves one hidden replica each time. */
   #boundHidden(nowMs: number): void {
     const { map, membership, counters } = this.#init
-    const hidden = [...membership.members.values()].filter(member => member.hidden)
+    const hidden = [...membership.members.values()].filter(member => member.hidden && member.status === 'down')
     if (hidden.length === 0) {
       return
     }

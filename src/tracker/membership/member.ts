@@ -47,6 +47,9 @@ export class Member {
 
   /** Its presences are out of the visible state. */
   hidden = false
+  upAtMs = Number.NEGATIVE_INFINITY
+  /** Since it is up again it said how far it is. */
+  headStated = false
   downAtMs = Number.POSITIVE_INFINITY
   /** When the presences leave the visible state; infinite unless down or gone. */
   hideAtMs = Number.POSITIVE_INFINITY
@@ -148,6 +151,7 @@ export class Member {
   shift(byMs: number): void {
     this.#detector.extend(byMs)
     this.#lastFrameMs += byMs
+    this.upAtMs += byMs
     this.downAtMs += byMs
     this.hideAtMs += byMs
     this.hintAtMs += byMs

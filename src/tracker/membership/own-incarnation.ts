@@ -11,6 +11,8 @@ import { incarnationAbove, isTooFarAhead } from './incarnation.ts'
 const SPACING_MS = 10_000
 const MAX_SPACING_MS = 640_000
 const REMEMBERED_MS = 3_600_000
+/** A twin that was not complained of for so much longer than a notice lasts is gone. */
+const TWIN_SILENCE_MS = 10_000
 /** The same complaint is told to users at most once in so long. */
 const NOTICE_MS = 60_000
 
@@ -37,8 +39,8 @@ export interface OwnIncarnationInit {
   readonly timers: Timers
   readonly listener: StepListener
   readonly counters: Counters
-  /** Whether some linked peer holds our present incarnation up. */
-  readonly isAccepted: () => boolean
+  /** Whether more peers hold our present incarnation up than reject it. */
+  readonly isTrusted: () => boolean
   /** Our record began again: say hello on all streams. */
   readonly onReincarnated: (before: ReplicaRef) => void
 }
@@ -63,8 +65,9 @@ export class OwnIncarnation {
 
   /** Somebody knows `known`, or events up to there, and we did not make them. */
   claim(known: number): void {
-    const { map, environment, isAccepted } = this.#init
-    const incredible = isTooFarAhead(known, environment.wallClockMs()) && isAccepted()
+    const { map, environment, isTrusted } = this.#init
+    // Our clock may be slow, or one member may lie: the majority of those we can hear decides.
+    const incredible = isTooFarAhead(known, environment.wallClockMs()) && isTrusted()
     if (known < map.self.incarnation || incredible || this.#isTwinKnown()) {
       return
     }
@@ -102,7 +105,7 @@ export class OwnIncarnation {
   }
 
   #isTwinKnown(): boolean {
-    return this.#init.environment.monotonicMs() - this.#duplicateNoticeMs < 2 * NOTICE_MS
+    return this.#init.environment.monotonicMs() - this.#duplicateNoticeMs < NOTICE_MS + TWIN_SILENCE_MS
   }
 
   #noticeClock(peerIncarnation: number): void {

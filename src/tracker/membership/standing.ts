@@ -25,8 +25,8 @@ export class Standing {
     this.#counters = counters
   }
 
-  /** A sign of life: up, whatever it was. */
-  rise(member: Member): void {
+  /** A sign of life: up, whatever it was. What is hidden is shown when it is level (returns.ts). */
+  rise(member: Member, nowMs: number): void {
     if (member.left || member.status === 'up') {
       return
     }
@@ -42,11 +42,9 @@ export class Standing {
     member.hintAtMs = Number.POSITIVE_INFINITY
     member.downAtMs = Number.POSITIVE_INFINITY
     member.hideAtMs = Number.POSITIVE_INFINITY
+    member.upAtMs = nowMs
+    member.headStated = false
     this.sure(member.ref.id)
-    if (member.hidden) {
-      member.hidden = false
-      this.#listener.show(member.ref)
-    }
     this.#listener.emit('replica:up', named(member.ref))
   }
 
@@ -91,6 +89,13 @@ export class Standing {
     if (!member.hidden) {
       member.hidden = true
       this.#listener.hide(member.ref, member.left ? 'node-left' : 'node-failed')
+    }
+  }
+
+  show(member: Member): void {
+    if (member.hidden) {
+      member.hidden = false
+      this.#listener.show(member.ref)
     }
   }
 

@@ -30,7 +30,7 @@ export class AntiEntropy {
 
   round(): void {
     const { peers, digests, environment, reach } = this.#core
-    reach.repeat()
+    reach.round(environment.monotonicMs())
     const ours = digests.hash()
     const differing = [...peers.greeted()].filter(peer => peer.digestHash !== null && peer.digestHash !== ours && !peer.blocked)
     const peer = differing[environment.random.below(Math.max(1, differing.length))]
@@ -83,6 +83,7 @@ export class AntiEntropy {
     }
     if (replica.id === peer.id) {
       repair.announced(member, head, hash, false, nowMs)
+      this.#core.returns.announced(member)
     } else if (!member.linked) {
       this.#compareRelays(member, entry)
     }
@@ -109,7 +110,7 @@ export class AntiEntropy {
   #aboutUs(peer: Peer, { replica, head }: DigestEntry): void {
     const { map, own, digests } = this.#core
     if (sameRef(replica, map.self)) {
-      peer.acceptsUs = true
+      peer.opinion = 'accepts'
       if (head > digests.ownHead()) {
         own.claim(replica.incarnation)
       }

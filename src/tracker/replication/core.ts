@@ -1,4 +1,4 @@
-import type { ReplicaRef } from '../../crdt/dot.ts'
+import { type ReplicaRef, refKey } from '../../crdt/dot.ts'
 import type { OrMap } from '../../crdt/or-map.ts'
 import type { Environment } from '../environment.ts'
 import { Judge } from '../membership/judge.ts'
@@ -14,6 +14,7 @@ import { Outbox } from './outbox.ts'
 import { Peers } from './peers.ts'
 import { Reach } from './reach.ts'
 import { Repair } from './repair.ts'
+import { Returns } from './returns.ts'
 import { Sources } from './sources.ts'
 import type { StepListener } from './step-listener.ts'
 import { Timers } from './timers.ts'
@@ -50,6 +51,7 @@ export interface Core {
   readonly outbox: Outbox
   readonly flush: Flush
   readonly reach: Reach
+  readonly returns: Returns
 }
 
 export function createCore({ map, options, environment, transport, listener, step, onReincarnated }: CoreInit): Core {
@@ -68,6 +70,7 @@ export function createCore({ map, options, environment, transport, listener, ste
       sources.forget(ref)
       lags.forget(ref)
       repair.forget(ref)
+      reach.forget(refKey(ref))
       reach.changed()
     }
   })
@@ -75,7 +78,7 @@ export function createCore({ map, options, environment, transport, listener, ste
   const lags = new Lags({ map, sources, environment, timers, flushWindowMs })
   const repair = new Repair({ map, sources, listener, counters })
   const digests = new Digests({ map, options, membership, repair })
-  const reach = new Reach({ peers, membership, transport, timers })
+  const reach = new Reach({ peers, membership, transport, environment, timers, heartbeatIntervalMs: options.gossip.heartbeatIntervalMs })
   const outbox = new Outbox({
     map,
     peers,
@@ -87,8 +90,7 @@ export function createCore({ map, options, environment, transport, listener, ste
   const flush = new Flush({ map, peers, outbox, environment, timers, windowMs: flushWindowMs })
   const disconnect = transport.disconnect.bind(transport)
   const judge = new Judge({ map, options, membership, listener, counters, disconnect })
-  const isAccepted = (): boolean => [...peers.greeted()].some(peer => peer.acceptsUs)
-  const own = new OwnIncarnation({ map, environment, timers, listener, counters, isAccepted, onReincarnated })
+  const own = new OwnIncarnation({ map, environment, timers, listener, counters, isTrusted: () => peers.trustUs(), onReincarnated })
   return {
     map,
     options,
@@ -107,6 +109,7 @@ export function createCore({ map, options, environment, transport, listener, ste
     digests,
     outbox,
     flush,
-    reach
+    reach,
+    returns: new Returns({ membership, sources })
   }
 }

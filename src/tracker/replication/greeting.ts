@@ -63,7 +63,7 @@ export class Greeting {
   sendAll(): void {
     for (const peer of this.#core.peers.all()) {
       peer.lastHelloMs = Number.NEGATIVE_INFINITY
-      peer.acceptsUs = false
+      peer.opinion = 'none'
       this.send(peer)
     }
   }

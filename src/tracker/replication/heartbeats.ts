@@ -39,7 +39,7 @@ export class Heartbeats {
 
   /** From a peer whose hello was accepted under this ref. */
   received(peer: Peer, heartbeat: Heartbeat): void {
-    const { membership, repair, lags, digests, reach, environment } = this.#core
+    const { membership, repair, lags, digests, reach, returns, environment } = this.#core
     const nowMs = environment.monotonicMs()
     const member = membership.current(heartbeat.replica)
     // One that was overtaken, or doubled, on its way: no sign of life.
@@ -47,19 +47,21 @@ export class Heartbeats {
       return
     }
     member.frame(nowMs)
-    membership.standing.rise(member)
+    membership.standing.rise(member, nowMs)
     peer.digestHash = heartbeat.digestHash
     if (heartbeat.digestHash === digests.hash()) {
-      peer.acceptsUs = true
+      peer.opinion = 'accepts'
       if (peer.agrees(heartbeat.digestHash, () => digests.entries())) {
         reach.changed()
       }
     }
     repair.announced(member, heartbeat.head, heartbeat.hash, true, nowMs)
     lags.note(member.ref, heartbeat.head, peer.roundTripMs)
+    returns.announced(member)
     for (const { replica, counter, ageMs } of heartbeat.relayed) {
-      if (replica.id !== this.#core.map.self.id) {
-        membership.relayed(replica, counter, ageMs, nowMs)
+      const relayed = membership.relayed(replica, counter, ageMs, nowMs)
+      if (relayed !== undefined) {
+        reach.heard(relayed, peer)
       }
     }
   }

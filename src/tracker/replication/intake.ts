@@ -129,7 +129,7 @@ export class Intake {
   }
 
   #merged(peer: Peer, member: Member, interval: DeltaInterval, result: MergeResult, answer: boolean): void {
-    const { counters, listener, sources, lags, outbox } = this.#core
+    const { counters, listener, sources, lags, outbox, returns } = this.#core
     outbox.knows(peer, interval)
     if (result.outcome === 'old') {
       counters.add('duplicates')
@@ -139,6 +139,7 @@ export class Intake {
     }
     sources.progressed(member.ref)
     lags.progressed(member.ref)
+    returns.check(member)
   }
 
   /** Nothing was changed; one pull asks for what is missing. */

@@ -44,7 +44,8 @@ export class Outbox {
 
   /** The peer asks for what comes after where it stands. */
   answer(peer: Peer, { replica, head, cursor }: PullRequest): void {
-    if (!this.#init.mayServe(replica)) {
+    // No point is kept of what is not there: whoever asks for invented refs costs nothing.
+    if (!this.#init.mayServe(replica) || this.#init.map.record(replica) === undefined) {
       return
     }
     const point = peer.setPoint(replica, head, cursor)

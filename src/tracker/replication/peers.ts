@@ -44,8 +44,8 @@ export class Peer {
   readonly points = new Map<string, Point>()
   /** Points with something to send, in the order in which they get their turns. */
   readonly due = new Set<Point>()
-  /** It holds our present incarnation up. */
-  acceptsUs = false
+  /** What it last said of our present incarnation. */
+  opinion: 'none' | 'accepts' | 'rejects' = 'none'
   #roundTripMs = FIRST_ROUND_TRIP_MS
   #askedMs: number | undefined
 
@@ -132,10 +132,15 @@ export class Peer {
 
   #add(entries: readonly DigestEntry[]): void {
     for (const entry of entries) {
-      this.digest.set(refKey(entry.replica), entry)
+      if (this.digest.size < MAX_DIGEST) {
+        this.digest.set(refKey(entry.replica), entry)
+      }
     }
   }
 }
+
+/** More origins than this are not noted of one peer. */
+const MAX_DIGEST = 4_096
 
 /** All streams. */
 export class Peers {
@@ -170,6 +175,15 @@ export class Peers {
         yield peer
       }
     }
+  }
+
+  /** Whether more peers hold our present incarnation up than reject it. */
+  trustUs(): boolean {
+    let balance = 0
+    for (const { opinion } of this.#peers.values()) {
+      balance += opinion === 'accepts' ? 1 : opinion === 'rejects' ? -1 : 0
+    }
+    return balance > 0
   }
 
   /** Nothing is kept of a ref whose record was dropped. */

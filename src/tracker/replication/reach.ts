@@ -1,32 +1,39 @@
 import type { ReplicaId } from '../../crdt/dot.ts'
+import type { Environment } from '../environment.ts'
 import type { Member } from '../membership/member.ts'
 import type { Membership } from '../membership.ts'
 import type { Digest } from '../messages.ts'
 import type { Transport } from '../transport.ts'
 import type { Peer, Peers } from './peers.ts'
+import { RelayChoice } from './relay-choice.ts'
 import type { Timers } from './timers.ts'
-
-/** Peers that are asked to relay one replica: when one of them dies silently, the other still speaks. */
-const RELAYS = 2
-/** Ids that one message asks for: it stays well within a frame. */
-const MAX_UNREACHED = 400
 
 /** What has changed is told so much later: of the streams that open together, the last makes most of it moot. */
 const SETTLE_MS = 200
+/** Heartbeat intervals without a new counter after which other relays are asked as well. */
+const STALE_BEATS = 2.5
+/** Ids that one message asks for: it stays well within a frame. */
+const MAX_UNREACHED = 400
 
 export interface ReachInit {
   readonly peers: Peers
   readonly membership: Membership
   readonly transport: Transport
+  readonly environment: Environment
   readonly timers: Timers
+  readonly heartbeatIntervalMs: number
 }
 
 /**
- * Which peers relay the replicas to which there is no stream: a few per replica, chosen among those that hold it, always the same ones while
- * they stay. They are told, and from then on add its heartbeat counters to theirs and forward its events.
+ * Which peers relay the replicas to which there is no stream. Those asked are told, and add the replica's heartbeat counters to theirs and forward its
+ * events.
+ *
+ * INV-45: at first all who hold it are asked; then the one whose counters were new most often. What is new first came by a
+ * path on which everybody had it earlier: so the paths of an origin are a tree, and no two replicas wait for each other.
  */
 export class Reach {
   readonly #init: ReachInit
+  readonly #choices = new Map<string, RelayChoice>()
   #pending = false
 
   constructor(init: ReachInit) {
@@ -39,7 +46,7 @@ export class Reach {
       this.#pending = true
       this.#init.timers.schedule(SETTLE_MS, () => {
         this.#pending = false
-        this.#tellChanges()
+        this.#tell(() => false)
       })
     }
   }
@@ -53,34 +60,44 @@ export class Reach {
       .slice(0, MAX_UNREACHED)
   }
 
-  /** A lost message must not silence a replica for ever: while one is not heard, its relays are told again. */
-  repeat(): void {
-    const silent = this.#unreached().filter(member => member.status !== 'up')
-    if (silent.length === 0) {
-      return
-    }
-    for (const [peer, unreached] of this.#assign()) {
-      if (silent.some(member => unreached.includes(member.ref.id))) {
-        this.#tell(peer, unreached)
-      }
-    }
-  }
-
-  #tellChanges(): void {
-    for (const [peer, unreached] of this.#assign()) {
-      if (!sameIds(unreached, peer.toldUnreached)) {
-        this.#tell(peer, unreached)
-      }
-    }
-  }
-
-  #tell(peer: Peer, unreached: readonly ReplicaId[]): void {
-    const message: Digest = { type: 'digest', entries: [], unreached, reply: false }
-    if (this.#init.transport.send(peer.id, message)) {
-      peer.toldUnreached = unreached
-    } else {
-      peer.blocked = true
+  /** A new counter of `member` came from `peer`, before any other had it here. */
+  heard(member: Member, peer: Peer): void {
+    if (this.#choices.get(member.key)?.heard(peer.id, this.#init.environment.monotonicMs()) === true) {
       this.changed()
+    }
+  }
+
+  /** Who is not heard any more is asked of everybody; a lost message must not silence it for ever. */
+  round(nowMs: number): void {
+    const staleMs = STALE_BEATS * this.#init.heartbeatIntervalMs
+    const stale = new Set<ReplicaId>()
+    for (const member of this.#unreached()) {
+      if (this.#choices.get(member.key)?.isStale(nowMs, staleMs) === true) {
+        this.#choices.get(member.key)?.widen()
+        stale.add(member.ref.id)
+      }
+    }
+    if (stale.size > 0) {
+      this.#tell(unreached => unreached.some(id => stale.has(id)))
+    }
+  }
+
+  forget(key: string): void {
+    this.#choices.delete(key)
+  }
+
+  /** Tells the peers what has changed of what they are to relay, and `again` those for which it is true. */
+  #tell(again: (unreached: readonly ReplicaId[]) => boolean): void {
+    for (const [peer, unreached] of this.#assign()) {
+      if (!sameIds(unreached, peer.toldUnreached) || again(unreached)) {
+        const message: Digest = { type: 'digest', entries: [], unreached, reply: false }
+        if (this.#init.transport.send(peer.id, message)) {
+          peer.toldUnreached = unreached
+        } else {
+          peer.blocked = true
+          this.changed()
+        }
+      }
     }
   }
 
@@ -89,10 +106,10 @@ export class Reach {
     const assigned = new Map<Peer, ReplicaId[]>(peers.map(peer => [peer, []]))
     for (const member of this.#unreached()) {
       const able = peers.filter(peer => peer.digest.has(member.key))
-      const ranked = able.length <= RELAYS ? able : able.sort((a, b) => rank(a.id, member.ref.id) - rank(b.id, member.ref.id))
-      for (const peer of ranked.slice(0, RELAYS)) {
+      const asked = this.#choice(member).among(able.map(peer => peer.id))
+      for (const peer of able) {
         const ids = assigned.get(peer)
-        if (ids !== undefined && ids.length < MAX_UNREACHED) {
+        if (asked.includes(peer.id) && ids !== undefined && ids.length < MAX_UNREACHED) {
           ids.push(member.ref.id)
         }
       }
@@ -100,20 +117,26 @@ export class Reach {
     return assigned
   }
 
-  #unreached(): Member[] {
-    return [...this.#init.membership.members.values()].filter(member => !member.linked && !member.left)
-  }
-}
-
-/** Spreads the replicas over the peers: the same pair always has the same rank. */
-function rank(peer: ReplicaId, replica: ReplicaId): number {
-  let hash = 0x811c9dc5
-  for (const text of [peer, replica]) {
-    for (let i = 0; i < text.length; i++) {
-      hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  #choice(member: Member): RelayChoice {
+    let choice = this.#choices.get(member.key)
+    if (choice === undefined) {
+      choice = new RelayChoice(this.#init.environment.monotonicMs())
+      this.#choices.set(member.key, choice)
     }
+    return choice
   }
-  return hash >>> 0
+
+  #unreached(): Member[] {
+    const unreached: Member[] = []
+    for (const member of this.#init.membership.members.values()) {
+      if (member.linked || member.left) {
+        this.#choices.delete(member.key)
+      } else {
+        unreached.push(member)
+      }
+    }
+    return unreached
+  }
 }
 
 function sameIds(a: readonly ReplicaId[], b: readonly ReplicaId[]): boolean {

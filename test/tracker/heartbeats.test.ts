@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest'
+import type { Heartbeat } from '../../src/tracker/messages.ts'
+import { RelayChoice } from '../../src/tracker/replication/relay-choice.ts'
+import { type Frame, type Node, World } from '../support/cluster-harness.ts'
+
+const heartbeat = (frame: Frame): Heartbeat => frame.message as Heartbeat
+
+describe('heartbeats', () => {
+  it('are sent every interval, jittered by a tenth, to every peer, and never in step', () => {
+    const world = new World()
+    world.mesh('a', 'b', 'c')
+    world.run(60_000)
+    const times = world.frames('heartbeat', frame => frame.from === 'a' && frame.to === 'b').map(frame => frame.sentMs)
+    const gaps = times.slice(1).map((time, i) => time - (times[i] as number))
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(900)
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1_100)
+    expect(new Set(gaps.map(gap => Math.round(gap))).size).toBeGreaterThan(20)
+  })
+
+  it('INV-30: any frame is a sign of life of its sender, and not of who is spoken of in it', () => {
+    const world = new World()
+    const [a, b, c] = world.mesh('a', 'b', 'c') as [Node, Node, Node]
+    world.run(3_000)
+    world.cut('a', 'c')
+    world.direction('b', 'a').mode = 'hold'
+    for (let i = 0; i < 60; i++) {
+      b.track(`x${i}`)
+      world.run(250)
+      // Only state of b passes, no heartbeat.
+      const held = world.direction('b', 'a').held
+      while (held.length > 0) {
+        const frame = held[0] as Frame
+        if (frame.message.type === 'heartbeat') {
+          held.shift()
+        } else {
+          world.deliver('b', 'a')
+        }
+      }
+    }
+    expect(a.status('b')).toBe('up')
+    expect(a.status('c')).toBe('down')
+    expect(c.self.id).toBe('c')
+  })
+
+  it('an old or doubled heartbeat is no sign of life', () => {
+    const world = new World()
+    const [a] = world.mesh('a', 'b') as [Node]
+    world.run(5_000)
+    const last = world.frames('heartbeat', frame => frame.from === 'b').at(-1) as Frame
+    world.cut('a', 'b')
+    for (let i = 0; i < 40; i++) {
+      world.run(250)
+      world.inject('b', 'a', last.message)
+    }
+    expect(a.status('b')).toBe('down')
+  })
+
+  it('counters are relayed only for those that the receiver has no stream to, with their age', () => {
+    const world = new World()
+    world.line('a', 'b', 'c')
+    world.run(20_000)
+    const fromB = world.frames('heartbeat', frame => frame.from === 'b' && frame.to === 'a' && frame.sentMs > 10_000)
+    for (const frame of fromB) {
+      const { relayed } = heartbeat(frame)
+      expect(relayed.map(one => one.replica.id)).toEqual(['c'])
+      const sent = world.frames('heartbeat', other => other.from === 'c' && heartbeat(other).counter === relayed[0]?.counter)[0] as Frame
+      expect(Math.abs(frame.sentMs - sent.sentMs - (relayed[0]?.ageMs ?? Number.NaN))).toBeLessThanOrEqual(6)
+    }
+    world.link('a', 'c')
+    world.run(2_000)
+    const fromMs = world.clock.nowMs
+    world.run(5_000)
+    expect(world.frames('heartbeat', frame => frame.sentMs > fromMs).every(frame => heartbeat(frame).relayed.length === 0)).toBe(true)
+  })
+
+  it('INV-45: many paths to one that is out of reach: settle on one, nobody waits in a circle, and each event comes once', () => {
+    for (const seed of [1, 2, 3, 4]) {
+      const world = new World({ seed })
+      const ids = ['p', 'a', 'b', 'c', 'd', 'e']
+      const nodes = world.mesh(...ids)
+      const r = world.start('r')
+      world.link('r', 'p')
+      world.run(20_000)
+      for (const node of nodes) {
+        expect(node.status('r')).toBe('up')
+      }
+      const suspicions = nodes.map(node => node.stat('suspicions'))
+      const fromMs = world.clock.nowMs
+      r.track('x')
+      world.run(300_000)
+      expect(nodes.map(node => node.list())).toEqual(nodes.map(() => ['x']))
+      expect(nodes.map(node => node.stat('suspicions'))).toEqual(suspicions)
+      expect(world.frames('delta', frame => frame.sentMs >= fromMs)).toHaveLength(6)
+      const relayed = world
+        .frames('heartbeat', frame => frame.sentMs > fromMs + 60_000)
+        .flatMap(frame => heartbeat(frame).relayed)
+        .filter(one => one.replica.id === 'r')
+      const perBeat = relayed.length / (world.frames('heartbeat', frame => frame.sentMs > fromMs + 60_000 && frame.from === 'r').length * 5)
+      expect(perBeat).toBeLessThan(1.2)
+    }
+  })
+
+  it('the relay dies without a word: others are asked before anybody is suspected', () => {
+    const world = new World()
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(id => world.start(id)) as [Node, Node, Node, Node]
+    for (const [x, y] of [
+      ['a', 'b'],
+      ['a', 'd'],
+      ['b', 'c'],
+      ['d', 'c']
+    ] as const) {
+      world.link(x, y)
+    }
+    world.run(30_000)
+    expect(a.status('c')).toBe('up')
+    const relay = world.frames('heartbeat', frame => frame.to === 'a' && heartbeat(frame).relayed.length > 0).at(-1)?.from
+    world.kill(relay === 'b' ? b : d, 'silent')
+    world.run(60_000)
+    expect(a.log.filter(event => event.name === 'replica:suspect' && event.id === 'c')).toEqual([])
+    expect(a.status('c')).toBe('up')
+    c.track('x')
+    world.run(30)
+    expect(a.list()).toEqual(['x'])
+  })
+
+  it('pub-B21: 20 MB of state on the way: heartbeats pass, and nobody is judged', () => {
+    const world = new World()
+    const a = world.start('a')
+    const b = world.start('b')
+    for (let i = 0; i < 20_000; i++) {
+      a.map.add({
+        topic: 'room',
+        key: `k${i}`,
+        user: `k${i}`,
+        session: 'AAAAAAAAAAAAAAAA',
+        connection: i,
+        meta: JSON.stringify({ text: String(i).repeat(100).slice(0, 900) }),
+        joinedAt: 0,
+        revision: 0,
+        epoch: 1,
+        over: []
+      })
+    }
+    world.direction('a', 'b').window = 1
+    world.direction('a', 'b').latencyMs = 200
+    world.link('a', 'b')
+    world.run(20_000)
+    expect(b.list().length).toBeLessThan(20_000)
+    world.run(60_000)
+    expect(b.list()).toHaveLength(20_000)
+    expect(a.stat('suspicions') + b.stat('suspicions')).toBe(0)
+    expect(b.stat('stalls')).toBe(0)
+  })
+})
+
+describe('relay choice', () => {
+  it('all are asked until one has been first three times; then that one, until it is gone or silent', () => {
+    const choice = new RelayChoice(0)
+    expect(choice.among(['p', 'q', 'r'])).toEqual(['p', 'q', 'r'])
+    expect([choice.heard('q', 10), choice.heard('p', 20), choice.heard('q', 30), choice.heard('q', 40)]).toEqual([
+      false,
+      false,
+      false,
+      true
+    ])
+    expect(choice.among(['p', 'q', 'r'])).toEqual(['q'])
+    expect(choice.among(['p', 'r'])).toEqual(['p', 'r'])
+    expect(choice.isStale(139, 100)).toBe(false)
+    expect(choice.isStale(140, 100)).toBe(true)
+  })
+})
