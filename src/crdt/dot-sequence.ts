@@ -4,9 +4,9 @@ import type { Entry } from './entry.ts'
 const CHUNK_MAX = 512
 /** A chunk below a quarter is joined to a neighbour, unless both together would soon be split again. */
 const CHUNK_MIN = CHUNK_MAX / 4
+const JOINED_MAX = (CHUNK_MAX * 3) / 4
 /** Probes by spacing before a search bisects. */
 const GUESSES = 4
-const JOINED_MAX = (CHUNK_MAX * 3) / 4
 
 /**
  * Entries in ascending order of their dots, in chunks of at most 512: to append, find, remove and walk cost the same among
