@@ -8,6 +8,8 @@ interface Lag {
   readonly ref: ReplicaRef
   head: number
   readonly sinceMs: number
+  /** It will be looked at again by itself. */
+  isPending: boolean
 }
 
 export interface LagsInit {
@@ -36,13 +38,13 @@ export class Lags {
       return
     }
     const key = refKey(ref)
-    const lag = this.#lags.get(key)
-    if (lag !== undefined) {
-      lag.head = Math.max(lag.head, head)
-      return
+    const lag = this.#lags.get(key) ?? { ref, head, sinceMs: environment.monotonicMs(), isPending: false }
+    this.#lags.set(key, lag)
+    lag.head = Math.max(lag.head, head)
+    if (!lag.isPending && !sources.has(ref)) {
+      lag.isPending = true
+      timers.schedule(2 * flushWindowMs + roundTripMs, () => this.#check(key, head))
     }
-    this.#lags.set(key, { ref, head, sinceMs: environment.monotonicMs() })
-    timers.schedule(2 * flushWindowMs + roundTripMs, () => this.#check(key, head))
   }
 
   /** How long events of `ref` have been known of and missing, in ms. */
@@ -69,14 +71,14 @@ export class Lags {
     if (lag === undefined) {
       return
     }
+    lag.isPending = false
     if (sources.lacks(lag.ref, head)) {
       sources.need(lag.ref, lag.head)
     } else if (sources.lacks(lag.ref, lag.head)) {
       const next = lag.head
+      lag.isPending = true
       timers.schedule(2 * flushWindowMs, () => this.#check(key, next))
-      return
-    }
-    if (!sources.has(lag.ref)) {
+    } else {
       this.#lags.delete(key)
     }
   }
