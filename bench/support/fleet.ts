@@ -11,6 +11,9 @@ export interface Workload {
   readonly order: Uint32Array
 }
 
+/** Takes one sample of what is measured under a name. */
+export type Add = (name: string, value: number) => void
+
 /** A design under measurement: each call does one operation on all connections, in a loop of its own. */
 export interface Fleet {
   /** In order of the workload, spread over SPREAD_MS from `nowMs` on. */
