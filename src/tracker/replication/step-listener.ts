@@ -4,14 +4,10 @@ import type { MergeResult } from '../../crdt/or-map.ts'
 import type { ClusterListener } from '../cluster-port.ts'
 import type { Certainty, LeaveReason, TrackerEventDetails, TrackerEventName } from '../types.ts'
 
-/**
- * Passes on what the listener is told, and says `settled` at the end of a step only when something was. Events for users wait for
- * that end too: whoever reacts to one calls the tracker when the step is over and every index is whole.
- */
+/** Passes on what the listener is told, and says `settled` at the end of a step only when something was. */
 export class StepListener implements ClusterListener {
   readonly #listener: ClusterListener
   #told = false
-  #events: (() => void)[] = []
 
   constructor(listener: ClusterListener) {
     this.#listener = listener
@@ -48,16 +44,14 @@ export class StepListener implements ClusterListener {
   }
 
   emit<N extends TrackerEventName>(name: N, detail: TrackerEventDetails[N]): void {
-    this.#events.push(() => this.#listener.emit(name, detail))
+    this.#told = true
+    this.#listener.emit(name, detail)
   }
 
   settled(): void {
     if (this.#told) {
       this.#told = false
       this.#listener.settled()
-    }
-    while (this.#events.length > 0) {
-      this.#events.shift()?.()
     }
   }
 }
