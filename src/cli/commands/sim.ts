@@ -104,9 +104,9 @@ function summarize(report: SimReport, out: string): string {
     `joins        p50 ${formatMs(measures.joins.p50Ms)}, p99 ${formatMs(measures.joins.p99Ms)}; under faults p50 ${formatMs(measures.joinsUnderFaults.p50Ms)}, p99 ${formatMs(measures.joinsUnderFaults.p99Ms)}`,
     `converged    p50 ${formatMs(measures.convergence.p50Ms)}, p99 ${formatMs(measures.convergence.p99Ms)}`,
     `work         ${numbers.operations} operations in ${formatDuration(numbers.droveSeconds * 1_000)}, ${numbers.operationsPerSecondMean.toFixed(0)}/s; ${numbers.bytesPerOperationAndPeer.toFixed(0)} bytes for each and each peer`,
-    ...detection.map(({ kind, pairs, suspectMedianMs, suspectMaxMs, unnoticed }) => {
+    ...detection.map(({ kind, pairs, unknownMedianMs, unknownMaxMs, unnoticed }) => {
       const found =
-        suspectMedianMs === null ? 'never noticed' : `unknown after ${formatMs(suspectMedianMs)}, at most ${formatMs(suspectMaxMs ?? 0)}`
+        unknownMedianMs === null ? 'never noticed' : `unknown after ${formatMs(unknownMedianMs)}, at most ${formatMs(unknownMaxMs ?? 0)}`
       return `${kind.padEnd(12)} ${found} ${pc.dim(`(${pairs} pairs${unnoticed > 0 ? `, ${unnoticed} did not notice` : ''})`)}`
     }),
     `memory       at most ${rssMb.toFixed(0)} MB in one replica; ${measures.falseSuspicions.length} false suspicions; settled in ${formatDuration(numbers.settledSeconds * 1_000)}`,

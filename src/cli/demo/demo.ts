@@ -64,7 +64,7 @@ export class Demo {
     this.#options = options
     const oracle = new Oracle(this.#ledger, { propagationMs: 5_000, recoveryMs: 15_000, detectionMs: 10_000, graceMs: GRACE_MS })
     this.#crowd = new Crowd({ seed: options.seed, replicas: REPLICAS, ledger: this.#ledger })
-    this.#measures = new Measures(this.#ledger, oracle)
+    this.#measures = new Measures(this.#ledger, oracle, replicaName)
     this.#people = new People(options.users, options.seed)
     this.narrator = new Narrator(this.#crowd, options.tell)
     this.#fleet = new Fleet({
@@ -188,7 +188,7 @@ export class Demo {
 
   #heard(replica: number, events: WorkerEvents): void {
     this.#crowd.heard(events, sharedNowMs())
-    this.#measures.heard(replica, events, id => this.#fleet.indexOf(id), replicaName)
+    this.#measures.heard(replica, events, id => this.#fleet.indexOf(id))
     const shifted = { ...events, judged: events.judged.map(judged => ({ ...judged, atMs: judged.atMs - this.#startMs })) }
     this.narrator.heard(replica, shifted, id => this.#fleet.indexOf(id))
   }

@@ -89,7 +89,7 @@ export class Narrator {
   heard(observer: number, events: WorkerEvents, indexOf: (id: string) => number): void {
     for (const plot of this.#plots) {
       for (const { id, status, atMs } of events.judged) {
-        const isNews = (status === 'suspect' || status === 'down') && !plot.noticedMs.has(observer)
+        const isNews = (status === 'unknown' || status === 'suspect' || status === 'down') && !plot.noticedMs.has(observer)
         if (isNews && indexOf(id) === plot.fault.replica && plot.observers.includes(observer) && atMs >= plot.beganMs) {
           plot.noticedMs.set(observer, atMs - plot.beganMs)
         }

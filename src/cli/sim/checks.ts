@@ -54,6 +54,8 @@ export class Checker {
   readonly equal = new Check('after the faults, every replica lists exactly what the oracle says')
   readonly crashes = new Check('no replica crashed')
   readonly falseLeaves = new Check('no flicker: nobody is shown as leaving who is there, wherever nothing is broken')
+  /** When driving began, for the examples. */
+  startMs = 0
   readonly #ledger: Ledger
   readonly #oracle: Oracle
   readonly #name: (replica: number) => string
@@ -73,7 +75,7 @@ export class Checker {
     const listed = new Set(snapshot.topics.map((topic, index) => placeOf(topic, snapshot.keys[index] as string)))
     for (const place of listed) {
       if (this.#oracle.verdict(place, observer, snapshot.atMs) === 'never') {
-        this.ghosts.failed(`${when}: ${this.#name(observer)} lists ${show(place)}`)
+        this.ghosts.failed(`${when}: ${this.#name(observer)} lists ${this.#show(place)}`)
       } else {
         this.ghosts.passed()
       }
@@ -86,7 +88,7 @@ export class Checker {
         if (listed.has(place)) {
           this.losses.passed()
         } else {
-          this.losses.failed(`${when}: ${this.#name(observer)} does not list ${show(place)}`)
+          this.losses.failed(`${when}: ${this.#name(observer)} does not list ${this.#show(place)}`)
         }
       }
     }
@@ -102,7 +104,7 @@ export class Checker {
       const place = placeOf(topic, snapshot.keys[index] as string)
       const replica = expected.get(place)
       if (replica === undefined) {
-        found.push(`${this.#name(observer)} lists ${show(place)}, who is not there`)
+        found.push(`${this.#name(observer)} lists ${this.#show(place)}, who is not there`)
       } else if (!left.has(place)) {
         found.push(`${this.#name(observer)} lists ${show(place)} twice`)
       } else if (snapshot.replicas[index] !== idOf(replica)) {
@@ -113,9 +115,13 @@ export class Checker {
       left.delete(place)
     }
     for (const [place, replica] of left) {
-      found.push(`${this.#name(observer)} does not list ${show(place)}, who is on ${this.#name(replica)}`)
+      found.push(`${this.#name(observer)} does not list ${this.#show(place)}, who is on ${this.#name(replica)}`)
     }
     return [...found, ...compareUsers(this.#name(observer), snapshot.usersOnline, users)]
+  }
+
+  #show(place: string): string {
+    return `${show(place)} (${this.#ledger.explain(place, this.startMs, this.#name)})`
   }
 
   #fold(observer: number, snapshot: WorkerSnapshot, when: string): void {

@@ -77,6 +77,17 @@ export class Ledger {
     return latest
   }
 
+  /** What is known of a place, for those who look into a failed check. Seconds since `startMs`. */
+  explain(place: string, startMs: number, name: (replica: number) => string): string {
+    const seconds = (ms: number): string => (Number.isFinite(ms) ? ((ms - startMs) / 1_000).toFixed(2) : '…')
+    const spans = (this.spans.get(place) ?? []).slice(-4)
+    const told = spans.map(
+      ({ replica, fromMs, heldMs, endMs, endedMs, how }) =>
+        `on ${name(replica)} ${seconds(fromMs)}/${seconds(heldMs)} to ${seconds(endMs)}/${seconds(endedMs)} ${how}`
+    )
+    return told.length === 0 ? 'never there' : told.join('; ')
+  }
+
   /** Forgets spans that ended before `beforeMs`, so that a year of them costs no more than a minute. */
   compact(beforeMs: number): void {
     for (const [place, spans] of this.spans) {

@@ -32,7 +32,7 @@ export class Oracle {
     const spans = this.#ledger.spans.get(place) ?? []
     let may = false
     for (const [index, span] of spans.entries()) {
-      if (this.#must(span, spans[index + 1], observer, atMs)) {
+      if (this.#must(spans, index, observer, atMs)) {
         return 'must'
       }
       may ||= span.fromMs <= atMs && atMs <= this.#goneByMs(span, observer)
@@ -52,12 +52,19 @@ export class Oracle {
     return expected
   }
 
-  #must(span: Span, next: Span | undefined, observer: number, atMs: number): boolean {
-    const { propagationMs, recoveryMs } = this.#bounds
-    if (span.heldMs + propagationMs > atMs || this.#heldUntilMs(span, next) <= atMs) {
+  #must(spans: readonly Span[], index: number, observer: number, atMs: number): boolean {
+    const { propagationMs } = this.#bounds
+    const span = spans[index] as Span
+    if (span.heldMs + propagationMs > atMs || this.#heldUntilMs(span, spans[index + 1]) <= atMs) {
       return false
     }
-    return this.#ledger.lastDisturbedMs(observer, span.replica, Number.NEGATIVE_INFINITY, atMs) + recoveryMs <= atMs
+    // Where the session was before counts too: late news of how it ended there hides it until its client is heard again.
+    const places = new Set(spans.map(({ replica }) => replica))
+    return [...places].every(place => this.#isSteady(observer, place, atMs) && this.#isSteady(span.replica, place, atMs))
+  }
+
+  #isSteady(a: number, b: number, atMs: number): boolean {
+    return this.#ledger.lastDisturbedMs(a, b, Number.NEGATIVE_INFINITY, atMs) + this.#bounds.recoveryMs <= atMs
   }
 
   // A lost client is held for the grace, unless it came back and left for good. One second for the pulse of the tracker.

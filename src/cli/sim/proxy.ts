@@ -125,7 +125,7 @@ export class LinkProxy {
 
   #accept(near: Socket): void {
     if (this.#target === 0 || this.#mode === 'cut') {
-      near.resetAndDestroy()
+      near.destroy()
       return
     }
     const far = connect({ port: this.#target, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
@@ -169,7 +169,7 @@ class Pipe {
   drop(): void {
     this.#stopShapers()
     for (const socket of this.#sockets) {
-      socket.resetAndDestroy()
+      socket.destroy()
     }
   }
 

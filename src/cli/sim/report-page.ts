@@ -24,7 +24,7 @@ export function renderPage(report: SimReport): string {
 ${histogramChart('Joins, nothing broken between the two', report.measures.joins)}
 ${histogramChart('Leaves, nothing broken between the two', report.measures.leaves)}
 ${histogramChart('Until the last replica shows a join', report.measures.convergence)}
-${histogramChart('Joins while something was broken', report.measures.joinsUnderFaults)}
+${histogramChart('Joins while something was broken, or of who had just left another replica', report.measures.joinsUnderFaults)}
 </section>
 <section><h2>Over time</h2>${curves(report)}</section>
 <section><h2>Detection</h2>${detectionTable(report.detection)}${list('False suspicions', report.measures.falseSuspicions)}</section>
@@ -84,12 +84,12 @@ function detectionTable(detection: readonly DetectionSummary[]): string {
   const cell = (ms: number | null): string => (ms === null ? '–' : formatMs(ms))
   return table(
     ['fault', 'pairs', 'not noticed', 'unknown after: median', 'at most', 'down after: median', 'at most'],
-    detection.map(({ kind, pairs, unnoticed, suspectMedianMs, suspectMaxMs, downMedianMs, downMaxMs }) => [
+    detection.map(({ kind, pairs, unnoticed, unknownMedianMs, unknownMaxMs, downMedianMs, downMaxMs }) => [
       kind,
       String(pairs),
       String(unnoticed),
-      cell(suspectMedianMs),
-      cell(suspectMaxMs),
+      cell(unknownMedianMs),
+      cell(unknownMaxMs),
       cell(downMedianMs),
       cell(downMaxMs)
     ])

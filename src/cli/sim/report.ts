@@ -8,10 +8,10 @@ import type { Simulation, SimulationOptions } from './simulation.ts'
 export interface DetectionSummary {
   readonly kind: FaultKind
   readonly pairs: number
-  /** How many of them never suspected the other: short faults need not be noticed. */
+  /** In how many of them the other's presences stayed online: short faults need not be noticed, and who holds nobody cannot be seen to be gone. */
   readonly unnoticed: number
-  readonly suspectMedianMs: number | null
-  readonly suspectMaxMs: number | null
+  readonly unknownMedianMs: number | null
+  readonly unknownMaxMs: number | null
   readonly downMedianMs: number | null
   readonly downMaxMs: number | null
 }
@@ -92,14 +92,14 @@ function summarizeDetections({ detections }: MeasuresSummary): DetectionSummary[
   const kinds = [...new Set(detections.map(detection => detection.kind))]
   return kinds.map(kind => {
     const ofKind = detections.filter(detection => detection.kind === kind)
-    const suspects = sorted(ofKind.map(detection => detection.suspectMs ?? detection.downMs))
+    const unknowns = sorted(ofKind.map(detection => detection.unknownMs))
     const downs = sorted(ofKind.map(detection => detection.downMs))
     return {
       kind,
       pairs: ofKind.length,
-      unnoticed: ofKind.length - suspects.length,
-      suspectMedianMs: middle(suspects),
-      suspectMaxMs: suspects.at(-1) ?? null,
+      unnoticed: ofKind.length - unknowns.length,
+      unknownMedianMs: middle(unknowns),
+      unknownMaxMs: unknowns.at(-1) ?? null,
       downMedianMs: middle(downs),
       downMaxMs: downs.at(-1) ?? null
     }

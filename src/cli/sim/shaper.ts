@@ -92,7 +92,8 @@ export class Shaper {
     } else if (item.end === 'finished') {
       this.#to.end()
     } else {
-      this.#to.resetAndDestroy()
+      // Not a reset: with a shutdown pending it leaves a request behind for which Node 26 waits for ever when the process ends.
+      this.#to.destroy()
     }
   }
 

@@ -57,7 +57,7 @@ export class Simulation {
     this.#options = options
     const oracle = new Oracle(this.#ledger, options.bounds)
     this.checker = new Checker(this.#ledger, oracle, replicaName)
-    this.measures = new Measures(this.#ledger, oracle)
+    this.measures = new Measures(this.#ledger, oracle, replicaName)
     this.crowd = new Crowd({ seed: options.seed, replicas: options.replicas, ledger: this.#ledger })
     this.log = new RunLog(options.replicas)
     this.fleet = new Fleet({
@@ -86,16 +86,14 @@ export class Simulation {
       await this.fleet.start()
       await this.#allReady.promise
       this.#startMs = sharedNowMs()
+      this.checker.startMs = this.#startMs
       this.log.begin(this.#startMs, this.fleet.totalBytes())
       await this.#drive()
       this.log.drove(sharedNowMs(), this.fleet.totalBytes())
       await this.#settle()
       this.measures.settle(Number.POSITIVE_INFINITY, this.#options.replicas)
-      if (this.measures.falseLeaveCount > 0) {
-        for (const example of this.measures.summary([], 0).falseLeaves) {
-          this.checker.falseLeaves.failed(example)
-        }
-      }
+      this.checker.crashes.passed(this.#options.replicas + this.driver.log.length)
+      this.measures.reportLeaves(this.checker.falseLeaves)
     } finally {
       await this.fleet.stop()
     }
@@ -173,7 +171,7 @@ export class Simulation {
 
   #heard(replica: number, events: WorkerEvents): void {
     this.crowd.heard(events, sharedNowMs())
-    this.measures.heard(replica, events, id => this.fleet.indexOf(id), replicaName)
+    this.measures.heard(replica, events, id => this.fleet.indexOf(id))
     this.log.heard(replica, events)
   }
 

@@ -52,8 +52,12 @@ export interface WorkerEvents {
   readonly keys: readonly string[]
   readonly kinds: readonly number[]
   readonly sawAtMs: readonly number[]
-  /** What was thought of other replicas. */
-  readonly judged: readonly { readonly id: string; readonly status: 'up' | 'suspect' | 'down' | 'permdown'; readonly atMs: number }[]
+  /** What was thought of other replicas. `unknown`: their presences were shown as unknown. */
+  readonly judged: readonly {
+    readonly id: string
+    readonly status: 'up' | 'suspect' | 'down' | 'permdown' | 'unknown'
+    readonly atMs: number
+  }[]
   /** Connections that ended without a request. */
   readonly ended: readonly { readonly user: string; readonly end: string; readonly connectSeq: number; readonly atMs: number }[]
   readonly isolated: readonly { readonly isolated: boolean; readonly atMs: number }[]

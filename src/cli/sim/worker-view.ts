@@ -14,6 +14,7 @@ const CONTRADICTIONS_MAX = 5
 export class WorkerView {
   readonly #tracker: Tracker
   readonly #fold = new Map<string, Map<string, Shown>>()
+  readonly #doubted = new Set<string>()
   topics: string[] = []
   keys: string[] = []
   kinds: number[] = []
@@ -64,18 +65,11 @@ export class WorkerView {
     return total
   }
 
-  // In the order that `Diff` documents: replicas, leaves, updates, moves, joins.
+  // Written apart from `PresenceFold`, so that neither hides the other's mistake.
   #apply(diff: Diff): void {
     const atMs = sharedNowMs()
     const shown = this.#fold.get(diff.topic) ?? new Map<string, Shown>()
     this.#fold.set(diff.topic, shown)
-    for (const { id, state } of diff.replicas) {
-      for (const [ref, presence] of shown) {
-        if (presence.replica === id) {
-          shown.set(ref, { ...presence, state })
-        }
-      }
-    }
     for (const { presence } of diff.leaves) {
       shown.delete(presence.ref)
       this.#saw(SAW_LEAVE, diff.topic, presence, atMs)
@@ -84,18 +78,36 @@ export class WorkerView {
       shown.delete(prev.ref)
       shown.set(next.ref, next)
     }
-    for (const { ref, replica } of diff.moves) {
+    for (const { ref, replica, state } of diff.moves) {
       const presence = shown.get(ref)
       if (presence !== undefined) {
-        shown.set(ref, { ...presence, replica })
+        shown.set(ref, { ...presence, replica, state })
       }
     }
     for (const presence of diff.joins) {
       shown.set(presence.ref, presence)
       this.#saw(SAW_JOIN, diff.topic, presence, atMs)
     }
+    for (const { id, state } of diff.replicas) {
+      this.#doubt(id, state, atMs)
+      for (const [ref, presence] of shown) {
+        if (presence.replica === id) {
+          shown.set(ref, { ...presence, state })
+        }
+      }
+    }
     if (shown.size === 0) {
       this.#fold.delete(diff.topic)
+    }
+  }
+
+  // One diff per topic says so; the first one counts.
+  #doubt(id: string, state: Presence['state'], atMs: number): void {
+    if (state === 'online') {
+      this.#doubted.delete(id)
+    } else if (!this.#doubted.has(id)) {
+      this.#doubted.add(id)
+      this.judged.push({ id, status: 'unknown', atMs })
     }
   }
 
