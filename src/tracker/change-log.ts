@@ -6,10 +6,9 @@ import type { PresenceIndex, TopicNode } from './presence-index.ts'
 import type { Step } from './presence-view.ts'
 import { Queue } from './queue.ts'
 
-/** An identity of one topic that the events (before, after] of one origin touched, and what was shown of it before. */
+/** An identity of one topic that events of one origin, up to `after`, touched, and what was shown of it before. */
 export interface Change {
   readonly origin: Origin
-  readonly before: number
   readonly after: number
   readonly topic: TopicNode
   readonly key: string
@@ -17,11 +16,20 @@ export interface Change {
   readonly shown: { readonly entry: Entry; readonly origin: Origin; readonly prevRef: string | null } | null
 }
 
-/** Per origin: the head at the end of the last step, and the event after which no change of it was let go. */
+/** A step that took several events of an origin at once: this replica never stood at a head between `before` and `after`. */
+interface Leap {
+  readonly before: number
+  readonly after: number
+}
+
+/** Per origin: the head at the end of the last step, the event after which nothing of it was let go, and the leaps since then. */
 interface Reach {
   head: number
   floor: number
+  readonly leaps: Queue<Leap>
 }
+
+const MAX_LEAPS = 4_096
 
 /**
  * The last changes, so that a resume token is answered by what was missed. Bounded over all topics: the oldest change goes first, and with it the
@@ -53,23 +61,29 @@ export class ChangeLog {
     const head = this.#map.record(origin.ref)?.head ?? 0
     let reach = this.#reach.get(origin)
     if (reach === undefined) {
-      reach = { head: 0, floor: 0 }
+      reach = { head: 0, floor: 0, leaps: new Queue() }
       this.#reach.set(origin, reach)
     }
     for (const { topic } of step.builders.values()) {
       if (topic.name !== USERS_TOPIC) {
-        this.#recordTopic(step, topic, origin, reach.head, head)
+        this.#recordTopic(step, topic, origin, head)
+      }
+    }
+    if (head > reach.head + 1) {
+      reach.leaps.push({ before: reach.head, after: head })
+      if (reach.leaps.size > MAX_LEAPS) {
+        reach.floor = Math.max(reach.floor, reach.leaps.shift()?.after ?? 0)
       }
     }
     reach.head = head
   }
 
-  #recordTopic(step: Step, topic: TopicNode, origin: Origin, before: number, after: number): void {
+  #recordTopic(step: Step, topic: TopicNode, origin: Origin, after: number): void {
     const builder = step.builders.get(topic)
     for (const slot of builder?.slots() ?? []) {
       const was = builder?.before(slot)
       const shown = was?.entry && was.origin ? { entry: was.entry, origin: was.origin, prevRef: was.prevRef } : null
-      this.#add({ origin, before, after, topic, key: slot.key, session: slot.session, shown })
+      this.#add({ origin, after, topic, key: slot.key, session: slot.session, shown })
     }
   }
 
@@ -109,19 +123,21 @@ export class ChangeLog {
 
   /**
    * The changes of `topic` by events of `origin` after `head`, oldest first; undefined when this replica never stood exactly there, or no longer
-   * remembers.
+   * remembers. One who stood between the ends of a leap may have been shown what came and went within it.
    */
   since(origin: Origin, head: number, topic: TopicNode): Change[] | undefined {
     const reach = this.#reach.get(origin)
     if (reach === undefined || head < reach.floor || head > reach.head) {
       return undefined
     }
+    for (const { before, after } of reach.leaps.values()) {
+      if (before < head && head < after) {
+        return undefined
+      }
+    }
     const changes: Change[] = []
     for (const change of this.#byTopic.get(topic)?.values() ?? []) {
       if (change.origin === origin && change.after > head) {
-        if (change.before < head) {
-          return undefined
-        }
         changes.push(change)
       }
     }

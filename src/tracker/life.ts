@@ -185,7 +185,7 @@ export class Life {
           }
         }
       } else if (this.#emitter.has('diff')) {
-        const diff = this.topics.event(topic, builder.cause, builder.build(this.factory), [])
+        const diff = this.topics.event(topic, builder.cause, builder.build(this.factory))
         if (diff !== null) {
           this.#diffs++
           this.#outbox.push(() => this.#emitter.emit('diff', diff))

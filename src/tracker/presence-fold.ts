@@ -1,5 +1,5 @@
 import { SESSION_LENGTH } from './ref.ts'
-import type { Certainty, DiffEvent, Presence, WatchEvent } from './types.ts'
+import type { Certainty, Diff, DiffEvent, Presence, WatchEvent } from './types.ts'
 
 /**
  * The consumer's side of `watch`: applies its events, and holds what is listed. Each event costs its own size. Arrays are never changed in place:
@@ -31,7 +31,7 @@ export class PresenceFold {
     return this.#keys.get(key) ?? []
   }
 
-  apply(event: WatchEvent | Omit<DiffEvent, 'token' | 'type' | 'replace'>): void {
+  apply(event: WatchEvent | Diff): void {
     if ('presences' in event) {
       this.#keys.clear()
       this.#size = 0
@@ -55,6 +55,7 @@ export class PresenceFold {
     }
     if ('replace' in event) {
       this.#replaceAll(event)
+      this.#reset(event)
     }
   }
 
@@ -143,6 +144,13 @@ export class PresenceFold {
       for (const presence of presences) {
         this.#put(presence)
       }
+    }
+  }
+
+  #reset({ resets }: DiffEvent): void {
+    for (const { key, session, presence } of resets) {
+      const left = this.get(key).filter(known => sessionOf(known) !== session)
+      this.#set(key, presence === null ? left : [...left, presence].sort(oldestFirst))
     }
   }
 }

@@ -128,11 +128,25 @@ export class Replication implements TransportListener {
   }
 
   #stale(peer: Peer, stale: Stale): void {
+    if (stale.rejected.id !== this.#core.map.self.id) {
+      this.#passOn(peer, stale)
+      return
+    }
     if (sameRef(stale.rejected, this.#core.map.self) && stale.known >= stale.rejected.incarnation) {
       peer.opinion = 'rejects'
     }
     if (this.#core.own.stale(stale)) {
       this.greeting.send(peer)
+    }
+  }
+
+  /** A notice for one who does not hear its sender: towards it, by the way on which it is heard, which has no circles. */
+  #passOn(peer: Peer, stale: Stale): void {
+    const { membership, reach, transport } = this.#core
+    const member = membership.current(stale.rejected)
+    const next = member?.linked ? member.ref.id : reach.relayOf(stale.rejected.id)
+    if (member !== undefined && member.status !== 'down' && next !== undefined && next !== peer.id && !stale.tooFarAhead) {
+      transport.send(next, { ...stale, beats: false })
     }
   }
 

@@ -7,13 +7,31 @@ import type { Origin } from './origin.ts'
 import type { PresenceFactory } from './presence-factory.ts'
 import type { Slot, TopicNode } from './presence-index.ts'
 import type { PresenceView } from './presence-view.ts'
-import type { Leave, Move, Presence, Replace, Update } from './types.ts'
+import type { Leave, Presence, Replace, Reset, Update } from './types.ts'
 import type { Version, VersionEntry } from './version.ts'
 
+/** What a resumed watch is told first. */
+export interface Missed {
+  readonly parts: DiffParts
+  readonly replace: readonly Replace[]
+  readonly resets: readonly Reset[]
+}
+
 /** How this replica can answer a token: what was missed; or not yet (`behind`); or not at all (`unknown`: a replica of it is gone or was never heard of). */
-export type ResumeAnswer =
-  | { readonly kind: 'missed'; readonly parts: DiffParts; readonly replace: readonly Replace[] }
-  | { readonly kind: 'behind' | 'unknown' }
+export type ResumeAnswer = { readonly kind: 'missed'; readonly missed: Missed } | { readonly kind: 'behind' | 'unknown' }
+
+/** An identity that may differ from what the client shows. */
+interface Touched {
+  readonly key: string
+  readonly session: string
+  /** What was shown of it here, as of the token. */
+  readonly before: Presence | null
+  /** Several origins had part in it: at another replica something else may have been shown as of the token. */
+  mixed: boolean
+}
+
+/** By `key` and `session`. */
+type TouchedMap = Map<string, Touched>
 
 export interface ResumeContext {
   readonly map: OrMap
@@ -26,14 +44,15 @@ export interface ResumeContext {
 
 /**
  * What a client that was shown `topic` as of `token`, by whatever replica, has to be told to show what is listed here. Per origin: this replica stood
- * exactly there → the touched identities as they are now; absent from the token → joins; hidden here → leaves; any other case → `replace`.
+ * exactly there → the touched identities as they are now; absent from the token → joins; hidden here → leaves; any other case → `replace`. An
+ * identity of several origins → `resets`.
  */
 export function resume(context: ResumeContext, topic: TopicNode, token: Version): ResumeAnswer {
   const readiness = judge(context, token)
   if (readiness !== 'ready') {
     return { kind: readiness }
   }
-  const touched = new Map<string, Presence | null>()
+  const touched: TouchedMap = new Map()
   const replaced = new Set<ReplicaId>()
   for (const entry of token.values()) {
     const origin = context.view.origins.get(entry.ref)
@@ -42,7 +61,8 @@ export function resume(context: ResumeContext, topic: TopicNode, token: Version)
     }
   }
   collectNew(context, topic, token, touched, replaced)
-  return { kind: 'missed', parts: compare(context, topic, touched, replaced), replace: replacements(context, topic, replaced) }
+  const parts = compare(context, topic, touched, replaced)
+  return { kind: 'missed', missed: { parts, replace: replacements(context, topic, replaced), resets: resetsOf(context, topic, touched) } }
 }
 
 function judge(context: ResumeContext, token: Version): 'ready' | 'behind' | 'unknown' {
@@ -63,28 +83,41 @@ function collectKnown(
   topic: TopicNode,
   origin: Origin,
   entry: VersionEntry,
-  touched: Map<string, Presence | null>
+  touched: TouchedMap
 ): boolean {
   const changes = entry.partial || origin.heldSlots.size > 0 ? undefined : log.since(origin, entry.head, topic)
   if (changes === undefined) {
     return false
   }
-  for (const change of changes) {
-    const name = identity(change.key, change.session)
-    if (!touched.has(name)) {
-      touched.set(name, change.shown === null ? null : factory.presence(change.shown.entry, change.shown.origin, change.shown.prevRef))
+  const seen = new Set<string>()
+  for (const { key, session, shown } of changes) {
+    const name = identity(key, session)
+    if (!seen.has(name)) {
+      seen.add(name)
+      const before = shown === null ? null : factory.presence(shown.entry, shown.origin, shown.prevRef)
+      touch(touched, key, session, before, shown !== null && shown.origin !== origin)
     }
   }
   if (origin.hidden) {
     for (const slot of topic.slots()) {
-      const name = identity(slot.key, slot.session)
       const hidden = entryOf(slot, origin, entry.head)
-      if (hidden !== undefined && !touched.has(name)) {
-        touched.set(name, factory.presence(hidden, origin, null))
+      if (hidden !== undefined && !seen.has(identity(slot.key, slot.session))) {
+        touch(touched, slot.key, slot.session, factory.presence(hidden, origin, null), false)
       }
     }
   }
   return true
+}
+
+/** An identity that is touched on behalf of two origins is mixed. */
+function touch(touched: TouchedMap, key: string, session: string, before: Presence | null, mixed: boolean): void {
+  const name = identity(key, session)
+  const known = touched.get(name)
+  if (known === undefined) {
+    touched.set(name, { key, session, before, mixed })
+  } else {
+    known.mixed = true
+  }
 }
 
 function entryOf(slot: Slot, origin: Origin, head: number): Entry | undefined {
@@ -98,13 +131,7 @@ function entryOf(slot: Slot, origin: Origin, head: number): Entry | undefined {
 }
 
 /** Origins that are shown here and stand in no form in the token. */
-function collectNew(
-  { view }: ResumeContext,
-  topic: TopicNode,
-  token: Version,
-  touched: Map<string, Presence | null>,
-  replaced: Set<ReplicaId>
-): void {
+function collectNew({ view }: ResumeContext, topic: TopicNode, token: Version, touched: TouchedMap, replaced: Set<ReplicaId>): void {
   const known = new Set([...token.values()].map(({ ref }) => ref.id))
   let fresh = false
   for (const origin of view.origins.values()) {
@@ -120,40 +147,56 @@ function collectNew(
     return
   }
   for (const slot of topic.slots()) {
-    const name = identity(slot.key, slot.session)
-    if (slot.shown !== null && !known.has((slot.shownOrigin as Origin).ref.id) && !touched.has(name)) {
-      touched.set(name, null)
+    if (slot.shown !== null && !known.has((slot.shownOrigin as Origin).ref.id)) {
+      touch(touched, slot.key, slot.session, null, false)
     }
   }
 }
 
-function compare(
-  { view, factory }: ResumeContext,
+/** The slot of a touched identity, what it shows, and whether that is for `resets` to tell. */
+function current(
+  { factory }: ResumeContext,
   topic: TopicNode,
-  touched: Map<string, Presence | null>,
-  replaced: Set<ReplicaId>
-): DiffParts {
+  { key, session, before, mixed }: Touched
+): { now: Presence | null; reset: boolean } {
+  const slot = topic.find(key, session)
+  const now = slot?.shown ? factory.presence(slot.shown, slot.shownOrigin as Origin, slot.prevRef) : null
+  const moved = now !== null && before !== null && now.replica !== before.replica
+  return { now, reset: mixed || moved || (slot !== undefined && slot.more !== null) }
+}
+
+function compare(context: ResumeContext, topic: TopicNode, touched: TouchedMap, replaced: Set<ReplicaId>): DiffParts {
   const joins: Presence[] = []
   const leaves: Leave[] = []
   const updates: Update[] = []
-  const moves: Move[] = []
-  for (const [name, before] of touched) {
-    const [key, session] = JSON.parse(name) as [string, string]
-    const slot = topic.find(key, session)
-    const now = slot?.shown ? factory.presence(slot.shown, slot.shownOrigin as Origin, slot.prevRef) : null
+  for (const identified of touched.values()) {
+    const { now, reset } = current(context, topic, identified)
+    const { before } = identified
+    if (reset) {
+      continue
+    }
     if (before === null) {
       if (now !== null && !replaced.has(now.replica)) {
         joins.push(now)
       }
     } else if (now === null) {
       leaves.push(Object.freeze({ presence: before, reason: 'unseen' }))
-    } else if (now.ref !== before.ref) {
-      updates.push(Object.freeze({ prev: before, next: now, changed: factory.changed(before, now) }))
-    } else if (now.replica !== before.replica) {
-      moves.push(Object.freeze({ ref: now.ref, key: now.key, replica: now.replica, state: now.state }))
+    } else if (now.ref !== before.ref || now.joinedAt !== before.joinedAt) {
+      updates.push(Object.freeze({ prev: before, next: now, changed: context.factory.changed(before, now) }))
     }
   }
-  return { joins, leaves, updates, moves, replicas: statesIn(view, topic) }
+  return { joins, leaves, updates, moves: [], replicas: statesIn(context.view, topic) }
+}
+
+function resetsOf(context: ResumeContext, topic: TopicNode, touched: TouchedMap): Reset[] {
+  const resets: Reset[] = []
+  for (const identified of touched.values()) {
+    const { now, reset } = current(context, topic, identified)
+    if (reset) {
+      resets.push(Object.freeze({ key: identified.key, session: identified.session, presence: now }))
+    }
+  }
+  return resets
 }
 
 function statesIn(view: PresenceView, topic: TopicNode): DiffParts['replicas'] {

@@ -22,7 +22,7 @@ export function startWatch(life: Life, topic: string, { since, signal }: WatchOp
       }
       const answer = life.busy ? { kind: 'behind' as const } : resume(life, node, token)
       if (answer.kind === 'missed') {
-        watch.startWithMissed(life.topics.resumedEvent(node, answer.parts, answer.replace))
+        watch.startWithMissed(life.topics.resumedEvent(node, answer.missed))
         return true
       }
       unknown = answer.kind === 'unknown'

@@ -2,8 +2,9 @@ import type { DiffBuilder, DiffParts } from './diff-builder.ts'
 import type { Origin } from './origin.ts'
 import type { PresenceFactory } from './presence-factory.ts'
 import type { PresenceIndex, TopicNode } from './presence-index.ts'
+import type { Missed } from './resume.ts'
 import { TopicWatch } from './topic-watch.ts'
-import type { DiffCause, DiffEvent, Presence, Replace, SnapshotEvent, SnapshotReason } from './types.ts'
+import type { DiffCause, DiffEvent, Presence, SnapshotEvent, SnapshotReason } from './types.ts'
 import type { TokenCodec, Version } from './version.ts'
 
 interface Watched {
@@ -100,7 +101,7 @@ export class TopicHub {
   #tell(watched: Watched, topic: TopicNode, builder: DiffBuilder): void {
     let built: DiffEvent | null | undefined
     const event = (): DiffEvent | null => {
-      built ??= this.event(topic, builder.cause, builder.build(this.factory), [])
+      built ??= this.event(topic, builder.cause, builder.build(this.factory))
       return built
     }
     for (const watch of [...watched.watches]) {
@@ -109,22 +110,23 @@ export class TopicHub {
   }
 
   /** Null when nothing changed. */
-  event(topic: TopicNode, cause: DiffCause, parts: DiffParts, replace: readonly Replace[]): DiffEvent | null {
+  event(topic: TopicNode, cause: DiffCause, parts: DiffParts): DiffEvent | null {
     const { joins, leaves, updates, moves, replicas } = parts
-    if (joins.length + leaves.length + updates.length + moves.length + replicas.length + replace.length === 0) {
+    if (joins.length + leaves.length + updates.length + moves.length + replicas.length === 0) {
       return null
     }
-    return this.#withToken({ type: 'diff' as const, topic: topic.name, cause, ...frozen(parts), replace: Object.freeze(replace) })
+    return this.#withToken({ type: 'diff' as const, topic: topic.name, cause, ...frozen(parts), replace: NOTHING, resets: NOTHING })
   }
 
   /** The first event after a resume: sent though it be empty, so that the client knows that it is level. */
-  resumedEvent(topic: TopicNode, parts: DiffParts, replace: readonly Replace[]): DiffEvent {
+  resumedEvent(topic: TopicNode, { parts, replace, resets }: Missed): DiffEvent {
     return this.#withToken({
       type: 'diff' as const,
       topic: topic.name,
       cause: 'transfer' as const,
       ...frozen(parts),
-      replace: Object.freeze(replace)
+      replace: Object.freeze(replace),
+      resets: Object.freeze(resets)
     })
   }
 
@@ -171,6 +173,8 @@ export class TopicHub {
     }
   }
 }
+
+const NOTHING: readonly never[] = Object.freeze([])
 
 const frozen = (parts: DiffParts): DiffParts => ({
   joins: Object.freeze(parts.joins),

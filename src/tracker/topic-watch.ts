@@ -79,6 +79,6 @@ export class TopicWatch {
     }
     const pending = this.#pending
     this.#pending = null
-    return pending === null ? undefined : (this.#hub.event(this.#topic, pending.cause, pending.build(this.#hub.factory), []) ?? undefined)
+    return pending === null ? undefined : (this.#hub.event(this.#topic, pending.cause, pending.build(this.#hub.factory)) ?? undefined)
   }
 }

@@ -79,6 +79,17 @@ export interface Replace {
   readonly presences: readonly Presence[]
 }
 
+/**
+ * Of one session under one key: drop what is shown of it, then show `presence`, if any. For identities that several replicas have entries of, where the
+ * replica that answers cannot know which of them was shown. Applied last.
+ */
+export interface Reset {
+  readonly key: string
+  /** The first characters of its refs, up to the first dot. */
+  readonly session: string
+  readonly presence: Presence | null
+}
+
 /** Why a snapshot was sent where a token was given. */
 export type SnapshotReason = 'first' | 'unknown-token' | 'unknown-replica' | 'too-old'
 
@@ -95,6 +106,8 @@ export interface DiffEvent extends Diff {
   readonly type: 'diff'
   /** Only in the first event after a resume. */
   readonly replace: readonly Replace[]
+  /** Only in the first event after a resume. */
+  readonly resets: readonly Reset[]
   readonly token: string
 }
 

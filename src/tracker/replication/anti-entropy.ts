@@ -78,7 +78,7 @@ export class AntiEntropy {
     }
     const member = membership.hearOf(replica, entry.graceMs, peer.id, nowMs)
     if (member === undefined) {
-      this.#passOn(replica)
+      this.#disagree(peer, replica)
       return
     }
     if (replica.id === peer.id) {
@@ -119,12 +119,18 @@ export class AntiEntropy {
     }
   }
 
-  /** A higher incarnation of one that has a stream to us changes nothing here; but it should know of it. */
-  #passOn(claimed: ReplicaRef): void {
+  /**
+   * What is said of `claimed` changes nothing here; but the replica itself should know of it, and answers by living on above it. One that has a
+   * stream to us and another incarnation is told of the higher one. One that was dropped here, and that others hear, is told by way of them.
+   */
+  #disagree(peer: Peer, claimed: ReplicaRef): void {
     const { membership, transport } = this.#core
     const member = membership.members.get(claimed.id)
+    const notice = { type: 'stale', known: claimed.incarnation, beats: false, tooFarAhead: false } as const
     if (member?.linked && claimed.incarnation > member.ref.incarnation) {
-      transport.send(claimed.id, { type: 'stale', rejected: member.ref, known: claimed.incarnation, beats: false, tooFarAhead: false })
+      transport.send(claimed.id, { ...notice, rejected: member.ref })
+    } else if (member === undefined && claimed.id !== peer.id && membership.graveyard.has(claimed)) {
+      transport.send(peer.id, { ...notice, rejected: claimed })
     }
   }
 

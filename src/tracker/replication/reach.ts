@@ -60,6 +60,12 @@ export class Reach {
       .slice(0, MAX_UNREACHED)
   }
 
+  /** The peer through which `id` is heard; undefined when it is linked, unknown, or that is not decided. */
+  relayOf(id: ReplicaId): ReplicaId | undefined {
+    const member = this.#init.membership.members.get(id)
+    return member === undefined || member.linked ? undefined : this.#choices.get(member.key)?.best
+  }
+
   /** A new counter of `member` came from `peer`, before any other had it here. */
   heard(member: Member, peer: Peer): void {
     if (this.#choices.get(member.key)?.heard(peer.id, this.#init.environment.monotonicMs()) === true) {

@@ -15,6 +15,11 @@ export class RelayChoice {
     this.#heardMs = nowMs
   }
 
+  /** By whom it is heard; undefined while that is not decided. */
+  get best(): ReplicaId | undefined {
+    return this.#best
+  }
+
   /** Those to ask, of those who hold it. */
   among(able: readonly ReplicaId[]): readonly ReplicaId[] {
     if (this.#best !== undefined && able.includes(this.#best)) {
