@@ -100,24 +100,54 @@ export const METRICS: readonly MetricSpec[] = [
 /** The time that each received delta took to be taken in, in ms; registered beside `METRICS`. */
 export const MERGE_HISTOGRAM = 'rollcall_merge_ms'
 
-/** Registers everything with the node's metrics. With `@libp2p/prometheus-metrics` the first node of a process is the one reported. */
-export function registerMetrics(metrics: Metrics, sources: MetricSources): void {
-  for (const { name, help, label, kind, read } of METRICS) {
-    const options = { help, ...(label !== undefined && { label }) }
-    const calculate = (): never => read(sources) as never
-    if (label === undefined) {
-      kind === 'gauge' ? metrics.registerMetric(name, { ...options, calculate }) : metrics.registerCounter(name, { ...options, calculate })
-    } else {
-      kind === 'gauge'
-        ? metrics.registerMetricGroup(name, { ...options, calculate })
-        : metrics.registerCounterGroup(name, { ...options, calculate })
-    }
-  }
+/**
+ * Registers everything with the node's metrics. Gauges are read when they are scraped. Counters are brought up to date by the function
+ * that is returned, once a second: implementations differ in whether a calculated counter is a total or what is to be added.
+ *
+ * With `@libp2p/prometheus-metrics` all nodes of a process share one table: run one replica per process to tell them apart.
+ */
+export function registerMetrics(metrics: Metrics, sources: MetricSources): () => void {
   const merge = metrics.registerHistogram(MERGE_HISTOGRAM, {
     help: 'time to take in one received delta, in ms',
     buckets: [0.1, 0.3, 1, 3, 10, 30, 100]
   })
   sources.transport.onDelta = ms => merge.observe(ms)
+  const updates = METRICS.map(spec =>
+    spec.kind === 'gauge' ? registerGauge(metrics, spec, sources) : registerCounter(metrics, spec, sources)
+  )
+  return () => {
+    for (const update of updates) {
+      update()
+    }
+  }
+}
+
+function registerGauge(metrics: Metrics, { name, help, label, read }: MetricSpec, sources: MetricSources): () => void {
+  const calculate = (): never => read(sources) as never
+  if (label === undefined) {
+    metrics.registerMetric(name, { help, calculate })
+  } else {
+    metrics.registerMetricGroup(name, { help, label, calculate })
+  }
+  return () => {}
+}
+
+function registerCounter(metrics: Metrics, { name, help, label, read }: MetricSpec, sources: MetricSources): () => void {
+  const told = new Map<string, number>()
+  const news = (key: string, total: number): number => {
+    const more = total - (told.get(key) ?? 0)
+    told.set(key, total)
+    return Math.max(0, more)
+  }
+  if (label === undefined) {
+    const counter = metrics.registerCounter(name, { help })
+    return () => counter.increment(news('', read(sources) as number))
+  }
+  const group = metrics.registerCounterGroup(name, { help, label })
+  return () => {
+    const totals = Object.entries(read(sources)).map(([key, total]) => [key, news(key, total)] as const)
+    group.increment(Object.fromEntries(totals))
+  }
 }
 
 function gauge(name: string, help: string, read: (sources: MetricSources) => number): MetricSpec {

@@ -70,7 +70,7 @@ export class RollcallService implements Rollcall {
     this.#tracker = createTracker({ ...tracker, environment, transport: this.#transport })
     this.id = this.#tracker.id
     if (metrics !== undefined) {
-      registerMetrics(metrics, { tracker: this.#tracker, transport: this.#transport, lateMs, taskMs })
+      this.#transport.onTick = registerMetrics(metrics, { tracker: this.#tracker, transport: this.#transport, lateMs, taskMs })
     }
   }
 

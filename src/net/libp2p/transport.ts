@@ -46,6 +46,8 @@ export class Libp2pTransport implements Transport {
   readonly traffic = new Traffic()
   /** Told how long each received delta took to be taken in, in ms. */
   onDelta: (ms: number) => void = () => {}
+  /** Called about once a second while the transport runs. */
+  onTick: () => void = () => {}
   readonly #components: RollcallComponents
   readonly #options: Libp2pTransportOptions
   readonly #log: Logger
@@ -282,6 +284,7 @@ export class Libp2pTransport implements Transport {
   #tick(): void {
     this.#after(TICK_MS, () => this.#tick())
     const { pairTicks, flushTimeoutMs } = this.#options.connectTimings
+    this.onTick()
     this.#links.tick()
     this.#acceptor.tick(pairTicks)
     const links = [...this.#links]
