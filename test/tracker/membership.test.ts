@@ -728,3 +728,17 @@ describe('membership: bounds', () => {
     expect(a.stat('members')).toBeLessThanOrEqual(20)
   })
 })
+
+describe('membership: out of reach', () => {
+  it('a line a–b–c–d: d was dropped by a while b and c heard it: it is told by way of them, and is back within seconds', () => {
+    const world = new World({ options: { permdownAfterMs: 30_000 } })
+    const [a, , , d] = world.line('a', 'b', 'c', 'd') as [Node, Node, Node, Node]
+    d.track('x')
+    world.run(10_000)
+    expect(a.cluster.forget('d')).toBe(true)
+    world.run(10_000)
+    expect(d.stat('reincarnations')).toBe(1)
+    expect(a.status('d')).toBe('up')
+    expect(a.list()).toEqual(['x'])
+  })
+})
