@@ -89,6 +89,31 @@ describe('map: what an answer costs', () => {
     expect(frames).toEqual(['(0@3→1@3] +1', '(1@3→2@3] +2', '(2@3→3@3] +3'])
   })
 
+  it('R7: a burst of joins above a frame is cut into plain intervals, and its receiver stays complete', () => {
+    const { a, b } = laggard(10, 0)
+    for (let i = 0; i < 40; i++) {
+      a.add(content(i))
+    }
+    const frames: string[] = []
+    for (let answer = a.serve(b.request(a.self), { adds: 15 }); answer; answer = a.serve(b.request(a.self), { adds: 15 })) {
+      expect(b.merge(answer).complete).toBe(true)
+      frames.push(`(${answer.from}→${answer.to}] as of (${answer.since}→${answer.asOf}]`)
+    }
+    expect(frames).toEqual(['(10→25] as of (10→25]', '(25→40] as of (25→40]', '(40→50] as of (40→50]'])
+  })
+
+  it('R7: a slice reaches up to the next entry: what is dead between two entries costs no frame', () => {
+    const { a, b } = laggard(6, 0)
+    for (const counter of [2, 3, 5]) {
+      a.mark(counter, 3, 7)
+    }
+    b.drop(a.self)
+    const answer = a.serve(b.request(a.self), { adds: 1 })!
+    expect(show(answer)).toBe('(0@9→3@9] +1')
+    b.merge(answer)
+    expect(show(a.serve(b.request(a.self), { adds: 1 }))).toBe('(3@9→5@9] +4')
+  })
+
   it('R7: a transfer cut short leaves a valid record, and any peer goes on with it', () => {
     const world = new World(makeOrMap, 3)
     const [a, b, c] = world.processes as [Process, Process, Process]

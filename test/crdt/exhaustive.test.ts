@@ -10,6 +10,7 @@ const BASE: Omit<SearchConfig, 'events' | 'messages' | 'limits'> = {
   states: [1, 2, 3],
   budgets: [undefined, { adds: 1, marks: 1 }],
   pushes: true,
+  composed: false,
   repairs: false
 }
 
@@ -19,6 +20,7 @@ const SMALL: readonly SearchConfig[] = [
   { ...BASE, events: 3, messages: 3, limits: { logLimit: 0, parkLimit: 1 } },
   { ...BASE, events: 3, messages: 3, limits: { logLimit: 1, parkLimit: 0 } },
   { ...BASE, events: 3, messages: 3, limits: { logLimit: 2 }, states: [3], repairs: true },
+  { ...BASE, events: 3, messages: 2, limits: { logLimit: 9 }, composed: true, repairs: true },
   { ...BASE, events: 4, messages: 2, limits: { logLimit: 1 } },
   { ...BASE, events: 4, messages: 3, limits: { logLimit: 2 }, states: [3], pushes: false }
 ]
@@ -28,11 +30,14 @@ const LARGE: readonly SearchConfig[] = [0, 1, 2, 9].flatMap(logLimit => [
   { ...BASE, events: 4, messages: 3, limits: { logLimit } },
   { ...BASE, events: 4, messages: 4, limits: { logLimit, parkLimit: 1 }, states: [3], pushes: false },
   { ...BASE, events: 5, messages: 3, limits: { logLimit, parkLimit: 0 }, states: [3], pushes: false },
+  { ...BASE, events: 4, messages: 3, limits: { logLimit }, composed: true, states: [3], pushes: false },
   { ...BASE, events: 3, messages: 4, limits: { logLimit }, repairs: true, states: [1, 3], pushes: false }
 ])
 
-function titleOf({ events, messages, limits, states, pushes, repairs }: SearchConfig): string {
-  const what = [`states ${states.join()}`, pushes ? 'pushes' : 'pulls', ...(repairs ? ['repairs'] : [])].join(', ')
+function titleOf({ events, messages, limits, states, pushes, composed, repairs }: SearchConfig): string {
+  const what = [`states ${states.join()}`, pushes ? 'pushes' : 'pulls', composed && 'composed', repairs && 'repairs']
+    .filter(Boolean)
+    .join(', ')
   return `${events} events, ${messages} messages, log ${limits.logLimit}, parking ${limits.parkLimit ?? 4}, ${what}`
 }
 
@@ -67,6 +72,15 @@ const WHERE: Partial<Record<Rule, SearchConfig>> = {
   'a plain cut hides no later mark': { ...BASE, events: 4, messages: 2, limits: { logLimit: 9 }, states: [3] },
   'a repair never goes back': { ...BASE, events: 3, messages: 3, limits: { logLimit: 9 }, states: [3], repairs: true },
   'a repair overwrites content': { ...BASE, events: 3, messages: 2, limits: { logLimit: 9 }, states: [1], repairs: true },
+  'a repair sweeps with plain intervals too': {
+    ...BASE,
+    events: 3,
+    messages: 2,
+    limits: { logLimit: 9 },
+    states: [3],
+    composed: true,
+    repairs: true
+  },
   'a repair sweeps what is above': { ...BASE, events: 3, messages: 2, limits: { logLimit: 9 }, states: [3], repairs: true }
 }
 

@@ -106,6 +106,28 @@ describe('map: laws of merge', () => {
     fc.assert(property, { numRuns: RUNS, seed: SEED })
   })
 
+  it('what one merge and the parked intervals behind it do is told as one: what was held before, what is held now', () => {
+    const property = fc.property(owners(), fc.nat(255), fc.array(fc.nat(255), { maxLength: 4 }), (model, start, numbers) => {
+      const first = within(start, 0, model.head - 1)
+      const cuts = [...new Set([first, ...numbers.map(number => within(number, first, model.head)), model.head])].sort((x, y) => x - y)
+      const parts = cuts.slice(1).map((to, index) => model.interval(cuts[index]!, to))
+      const [map, direct] = [knowing(model, first), knowing(model, first)]
+      for (const part of parts.slice(1).toReversed()) {
+        expect(map.merge(part).outcome).toBe('gap')
+      }
+      const { added, changed, removed } = map.merge(parts[0]!)
+      const due = direct.merge(model.interval(first, model.head))
+      const text = (of: Pick<typeof due, 'added' | 'changed' | 'removed'>): string[][] => [
+        of.added.map(entryText).sort(),
+        of.changed.map(({ before, after, reason }) => `${entryText(before)} ${entryText(after)} ${reason}`).sort(),
+        of.removed.map(({ entry, reason }) => `${entryText(entry)} ${reason}`).sort()
+      ]
+      expect(text({ added, changed, removed })).toEqual(text(due))
+      expect(recordText(map, O)).toBe(recordText(direct, O))
+    })
+    fc.assert(property, { numRuns: RUNS, seed: SEED })
+  })
+
   it('I6: a delta merged gives what the full state gives, for every receiver’s head', () => {
     const property = fc.property(owners(), fc.nat(255), fc.nat(255), fc.nat(255), (model, a, b, c) => {
       const head = within(a, 0, model.head)
@@ -177,6 +199,7 @@ describe('compose', () => {
       const next = { ...b!, from: a!.to, since: a!.asOf, to: a!.to + 1, asOf: a!.asOf + 1, adds: [], marks: [] }
       expect(compose(a!, next).to).toBe(next.to)
       expect(() => compose(a!, { ...next, since: a!.asOf + 1 })).toThrow(NotContiguousError)
+      expect(() => compose(a!, { ...next, from: a!.to - 1 })).toThrow(NotContiguousError)
       expect(() => compose(a!, { ...next, replica: ref('P') })).toThrow(NotContiguousError)
       expect(() => compose(a!, { ...next, replica: ref('O', 2) })).toThrow(NotContiguousError)
       expect(() => compose(a!, { ...next, shard: 1 })).toThrow(NotContiguousError)

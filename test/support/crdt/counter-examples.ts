@@ -281,19 +281,23 @@ export const COUNTER_EXAMPLES: readonly CounterExample[] = [
     }
   },
   {
-    id: 'C23: a repair takes what was cut before it began',
+    id: 'C23: a repair takes what was cut before it began, and ends below where it did',
     rule: 'a repair never goes back',
-    effect: /never returns|no lost removal|entries = L/,
+    effect: /never returns|never ends below/,
     run(s) {
       s.add(2)
-      const older = s.cut(s.owner, s.r)
+      const older = s.push(s.owner, 0)
       s.give(s.r, older)
-      s.update(1)
+      s.add()
+      s.pull(s.r, s.owner, '(2→3] +3')
+      s.add()
       s.world.corrupt(s.r, s.owner.map.self, 1)
-      s.pull(s.r, s.owner, '(0@3→2@3] +2', ONE)
+      s.holds(s.r, '0 {1 2}…')
       s.give(s.r, older, 'old')
-      s.pull(s.r, s.owner, '(2@3→3@3] +3')
-      s.holds(s.r, '3 {2 3}')
+      s.pull(s.r, s.owner, '(0@4→3@4] +1 +2 +3', { adds: 3 })
+      s.give(s.r, older, 'old')
+      s.pull(s.r, s.owner, '(3@4→4@4] +4')
+      s.holds(s.r, '4 {1 2 3 4}')
     }
   },
   {
@@ -375,6 +379,36 @@ export const COUNTER_EXAMPLES: readonly CounterExample[] = [
       s.give(s.r, older)
       s.holds(s.r, '2 {1 2}')
       demand(s.r.map.record(s.owner.map.self)?.repairing === false, 'the schedule', () => 'the repair is over')
+    }
+  },
+  {
+    id: 'M7: a repair is answered with a plain interval from the beginning, which names no dead dot',
+    rule: 'a repair sweeps with plain intervals too',
+    effect: GHOST,
+    run(s) {
+      s.add(2)
+      s.pull(s.r, s.owner, '(0@2→2@2] +1 +2')
+      s.mark(2, 1)
+      s.mark(2, 2)
+      s.world.corrupt(s.r, s.owner.map.self, 2)
+      s.holds(s.r, '0 {1 3}…')
+      s.give(s.r, s.plain(0, 4), 'applied +2= −3')
+      s.holds(s.r, '4 {1 2=}')
+    }
+  },
+  {
+    id: 'M8: a repair that began twice ends below where the first began',
+    rule: 'a repair never goes back',
+    effect: /never returns|never ends below/,
+    run(s) {
+      s.add()
+      const older = s.push(s.owner, 0)
+      s.add()
+      s.pull(s.r, s.owner, '(0@2→2@2] +1 +2')
+      s.world.invalidate(s.r, s.owner.map.self)
+      s.world.invalidate(s.r, s.owner.map.self)
+      s.give(s.r, older, 'old')
+      s.holds(s.r, '0 {1 2}…')
     }
   }
 ]

@@ -15,6 +15,8 @@ export interface SearchConfig extends Alphabet {
   readonly limits: MapLimits
   /** Whether senders also send from any earlier head on, as one does who does not know what was lost. */
   readonly pushes: boolean
+  /** Whether plain intervals between any two events are in flight too, as one makes who composes what he kept. */
+  readonly composed: boolean
   /** Whether receivers take in lies and are repaired, at any time. */
   readonly repairs: boolean
 }
@@ -139,7 +141,7 @@ class Answers {
     let all = this.#all.get(key)
     if (all === undefined) {
       const requests = [this.#receivers.request(a), this.#receivers.request(b), ...this.#pushes(events)]
-      all = [...new Set(requests.flatMap(request => this.#cut(events, a, b, request)))]
+      all = [...new Set([...requests.flatMap(request => this.#cut(events, a, b, request)), ...this.#composed(events)])]
       this.#all.set(key, all)
     }
     return all
@@ -148,6 +150,13 @@ class Answers {
   #pushes(events: number): PullRequest[] {
     const heads = this.#config.pushes ? Array.from({ length: events }, (_, head) => head) : []
     return heads.map(head => ({ replica: ref('O'), shard: 0, head, cursor: null }))
+  }
+
+  #composed(events: number): number[] {
+    const starts = this.#config.composed ? Array.from({ length: events }, (_, from) => from) : []
+    return starts.flatMap(from =>
+      Array.from({ length: events - from }, (_, index) => this.#receivers.number(this.#receivers.model.interval(from, from + 1 + index)))
+    )
   }
 
   #cut(events: number, a: number, b: number, request: PullRequest): number[] {

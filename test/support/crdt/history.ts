@@ -79,6 +79,7 @@ const ACTIONS = {
   push: [5, push],
   pull: [6, pull],
   transfer: [3, transfer],
+  compose: [3, compose],
   deliver: [12, deliver],
   lose: [1, ({ world, b }: Step) => world.flight.splice(b % Math.max(1, world.flight.length), 1)],
   drop: [1, (step: Step) => forget(step, of => step.d % 3 === 0 && step.world.drop(step.process, of))],
@@ -148,6 +149,18 @@ function transfer(step: Step): void {
     if (message !== undefined) {
       world.merge(process, message.interval)
     }
+  }
+}
+
+/** Plain intervals of neighbours, kept and composed: they start and end anywhere up to the sender's head. */
+function compose({ world, process: to, other: from, b, c, d }: Step): void {
+  const of = known(world, from, to, c)
+  const record = of === undefined ? undefined : from.map.record(of)
+  if (of !== undefined && record?.complete === true) {
+    const end = 1 + (b % record.head)
+    const near = Math.min(end - 1, (to.map.record(of)?.head ?? 0) + (d % 3))
+    const start = d % 2 === 0 ? near : d % end
+    world.flight.push({ to, interval: world.model(of).interval(start, end) })
   }
 }
 

@@ -13,6 +13,8 @@ interface ReceiverState {
   readonly path: readonly number[]
   /** Those that were refused, in order, and may still be parked: their number alone would not say which. */
   readonly refused: readonly number[]
+  /** Under repair: the highest head that any repair since began at. Else 0. */
+  readonly repairFrom: number
   readonly next: Map<number, number>
 }
 
@@ -42,7 +44,7 @@ export class Receivers {
       }
       return owner
     })
-    this.#enter({ map: this.#replay([]), path: [], refused: [], next: new Map() })
+    this.#enter({ map: this.#replay([]), path: [], refused: [], repairFrom: 0, next: new Map() })
   }
 
   get count(): number {
@@ -103,8 +105,8 @@ export class Receivers {
   #merge(before: ReceiverState, message: number, path: readonly number[]): number {
     const map = this.#replay(before.path)
     if (message === REPAIR) {
-      this.#repair(map)
-      return this.#enter({ map, path, refused: [], next: new Map() })
+      const repairFrom = Math.max(before.repairFrom, this.#repair(map))
+      return this.#enter({ map, path, refused: [], repairFrom, next: new Map() })
     }
     const interval = this.#messages[message]!
     const result = map.merge(interval)
@@ -113,16 +115,21 @@ export class Receivers {
     const refused = result.outcome === 'gap' ? refuse(before, map, message) : before.refused
     const { head = 0, parked = 0 } = map.record(ref('O')) ?? {}
     const waiting = parked === 0 ? [] : refused.filter(number => this.#messages[number]!.asOf > head)
-    return this.#enter({ map, path, refused: waiting, next: new Map() })
+    demand(head >= before.repairFrom || isRepairing(map), 'a repair never ends below where it began', () => `${head}`)
+    const repairFrom = isRepairing(map) ? before.repairFrom : 0
+    return this.#enter({ map, path, refused: waiting, repairFrom, next: new Map() })
   }
 
-  #repair(map: MapLike): void {
+  /** Returns the head at which the repair begins. */
+  #repair(map: MapLike): number {
     const { head = 0, complete = false } = map.record(ref('O')) ?? {}
     if (complete && head < this.model.head) {
       const counter = head + 1
       map.merge(interval(head, counter, { adds: [createEntry(content(1000 + counter), counter)] }))
     }
+    const { head: from = 0 } = map.record(ref('O')) ?? {}
     map.invalidate(ref('O'))
+    return from
   }
 
   #enter(state: ReceiverState): number {
@@ -219,8 +226,8 @@ function isFold(folded: ReadonlyMap<number, Entry>, held: readonly Entry[]): boo
 }
 
 /** Two states with one key behave alike from here on. */
-function keyOf({ map, refused }: ReceiverState): string {
-  return `${describeRecord(map)} ${refused.join()}`
+function keyOf({ map, refused, repairFrom }: ReceiverState): string {
+  return `${describeRecord(map)} ${repairFrom} ${refused.join()}`
 }
 
 function describeRecord(map: MapLike): string {

@@ -9,6 +9,7 @@ import {
   refKey,
   sameRef
 } from '../../../src/crdt/index.ts'
+import { same } from './invariants.ts'
 import type { MapLike, MapLimits } from './map-like.ts'
 import { show } from './notation.ts'
 import { hashOf, netOf, newRecord, pushMark, type ReferenceRecord, withStateOf } from './reference-record.ts'
@@ -173,7 +174,8 @@ export class ReferenceMap implements MapLike {
         reasons.set(mark.counter, mark)
       }
     }
-    if (repairing || (m.since > record.head && this.#has('a full state sweeps'))) {
+    const sweepsAnyway = repairing && this.#has('a repair sweeps with plain intervals too')
+    if (sweepsAnyway || (m.since > record.head && this.#has('a full state sweeps'))) {
       sweep(record, dot => dot > m.from && dot <= m.to && !m.adds.some(entry => entry.counter === dot))
     }
     for (const entry of m.adds) {
@@ -196,12 +198,14 @@ export class ReferenceMap implements MapLike {
 
   #insert(record: ReferenceRecord, entry: Entry): void {
     const held = record.live.get(entry.counter)
-    if (entry.counter > record.known || (held === undefined && !this.#has('only dots above known are inserted'))) {
+    if (held === undefined) {
+      if (entry.counter > record.known || !this.#has('only dots above known are inserted')) {
+        record.live.set(entry.counter, entry)
+      }
+    } else if (record.repairing === undefined) {
+      this.#moveOn(record, entry.counter, this.#has('a full state moves states on') ? entry.state : held.state)
+    } else if (this.#has('a repair overwrites content') && !same(held, entry)) {
       record.live.set(entry.counter, entry)
-    } else if (record.repairing !== undefined) {
-      record.live.set(entry.counter, this.#has('a repair overwrites content') ? entry : (held ?? entry))
-    } else if (held !== undefined && this.#has('a full state moves states on')) {
-      this.#moveOn(record, entry.counter, entry.state)
     }
   }
 

@@ -22,6 +22,7 @@ export const RULES = {
   'marks carry their event': 'C22',
   'a repair never goes back': 'C23',
   'a repair overwrites content': '',
+  'a repair sweeps with plain intervals too': '',
   'a repair sweeps what is above': '',
   'old intervals are known by asOf, not by to': '',
   'the floor is heeded from the head': '',

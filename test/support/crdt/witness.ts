@@ -22,6 +22,7 @@ export class Witness {
   #point: Point = pointOf(undefined)
   #lied = false
   #isRepairing = false
+  #headBeforeRepair = 0
 
   /** @param isExact nothing is ever parked, so that what is applied is known, and with it the state of every dot */
   constructor(map: MapLike, model: OwnerModel, isExact = false) {
@@ -35,6 +36,7 @@ export class Witness {
     this.#lied = true
     this.#knowledge = undefined
     this.#fold(result, () => showResult(result))
+    this.#point = this.#pointNow()
   }
 
   invalidated(): void {
@@ -42,6 +44,7 @@ export class Witness {
     this.#lied = true
     this.#isRepairing = true
     this.#dead.clear()
+    this.#headBeforeRepair = Math.max(this.#headBeforeRepair, this.#point.head)
     this.#wasComplete = false
     this.#point = this.#pointNow()
     this.#checkFold()
@@ -53,6 +56,13 @@ export class Witness {
     this.#fold(result, what)
     this.#isRepairing = this.#map.record(this.#model.ref)?.repairing ?? false
     if (wasRepairing && !this.#isRepairing) {
+      const { head } = this.#map.record(this.#model.ref)!
+      demand(
+        head >= this.#headBeforeRepair,
+        'a repair never ends below where it began',
+        () => `${head}, began at ${this.#headBeforeRepair}`
+      )
+      this.#headBeforeRepair = 0
       // The end of a repair takes away what it does not reach, true or not: that may come again.
       this.#dead.clear()
     }

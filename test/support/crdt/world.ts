@@ -134,6 +134,8 @@ export class World {
     demand(isOwn === (result.outcome === 'own'), 'nobody merges about itself', () => show(interval))
     if (!isOwn) {
       this.witness(process, interval.replica).merged(interval, result)
+      const parked = process.map.record(interval.replica)?.parked ?? 0
+      demand(parked <= (this.#limits.parkLimit ?? 4), 'parking is bounded', () => `${parked} are parked`)
       if (process.map.record(interval.replica)?.complete === true) {
         this.#checkState(process.map, interval.replica)
       }
