@@ -53,6 +53,7 @@ export class ChangeLog {
     return this.#all.size
   }
 
+  /** What happened to a hidden origin showed nothing here, and may have elsewhere: nothing is promised from before it. */
   record(step: Step): void {
     const origin = step.origin
     if (origin === null) {
@@ -74,6 +75,9 @@ export class ChangeLog {
       if (reach.leaps.size > MAX_LEAPS) {
         reach.floor = Math.max(reach.floor, reach.leaps.shift()?.after ?? 0)
       }
+    }
+    if (origin.hidden) {
+      reach.floor = head
     }
     reach.head = head
   }

@@ -122,12 +122,13 @@ export class PresenceView {
     if (slot === undefined) {
       return
     }
+    const several = slot.more !== null
     if (after !== undefined) {
       slot.put(origin, after)
     } else if (slot.remove(origin, before.counter) && slot.entry === null && slot.shown !== null && before.state !== EntryState.closed) {
       this.#hold(slot, origin, before, reason, complete)
     }
-    this.#refresh(slot, leaveReason(reason))
+    this.#refresh(slot, leaveReason(reason), several)
   }
 
   /** C24: a removal in a slice may be half of an update; a session that moved is about to be told of by its new owner. */
@@ -163,7 +164,7 @@ export class PresenceView {
     for (let next = this.#moved.peek(); next !== undefined && next.dueMs <= nowMs; next = this.#moved.peek()) {
       this.#moved.shift()
       if (next.slot.held?.dueMs === next.dueMs) {
-        this.#begin('local', null)
+        this.#begin('local', next.slot.held.origin)
         this.#dropHold(next.slot)
         this.#refresh(next.slot, 'moved')
       }
@@ -281,8 +282,11 @@ export class PresenceView {
     return builder
   }
 
-  /** The one place where what is shown changes. */
-  #refresh(slot: Slot, reason: LeaveReason): void {
+  /**
+   * The one place where what is shown changes. A slot of several candidates is touched also when it shows the same as before: elsewhere, where fewer of
+   * them are known, it may not.
+   */
+  #refresh(slot: Slot, reason: LeaveReason, several = slot.more !== null): void {
     const best = firstInRank(slot)
     if (slot.held !== null && (slot.entry !== null || slot.held.origin.hidden)) {
       this.#dropHold(slot)
@@ -299,6 +303,8 @@ export class PresenceView {
     if (entry !== slot.shown || origin !== slot.shownOrigin) {
       this.#builder(slot.topic).touch(slot, reason)
       this.#show(slot, entry, origin)
+    } else if (several) {
+      this.#builder(slot.topic).touch(slot, reason)
     }
     if (slot.entry === null && slot.held === null) {
       this.#pruned.add(slot)
