@@ -59,7 +59,7 @@ export class Standing {
     this.#listener.emit('replica:suspect', named(member.ref))
   }
 
-  /** Down: its presences enter their grace. INV-30: that is this replica's own view, and told to no other. */
+  /** Down: its presences enter their grace. INV-47: that is this replica's own view, and told to no other. */
   fall(member: Member, nowMs: number): void {
     if (member.status === 'down') {
       return
