@@ -311,16 +311,22 @@ describe('links', () => {
 
   it('a larger id that finds itself without a link: asks, and gets one', async () => {
     const [small, big] = await keysInOrder(2)
-    const a = await started({ connectTimings: { askTicks: 1 } }, small)
-    const b = await started({ bootstrap: [a.bare], connectTimings: { askTicks: 1 } }, big)
+    const a = await started({}, small)
+    // Nobody can dial b, and a gives it up as soon as it finds no replica at the other end.
+    const unreachable = { addresses: { listen: [] } }
+    const b = await started({ bootstrap: [a.bare], connectTimings: { askTicks: 1 }, libp2p: unreachable }, big)
     await until('linked', () => connects(a.log) === 1 && connects(b.log) === 1)
-    // The stop closes the streams and leaves the connection; nothing tells the smaller id that b is back.
     await b.transport.stop()
-    await until('lost', () => a.log.count('disconnected closed') === 1)
+    await until('given up', () => a.log.count('disconnected closed') === 1 && a.transport.sizes.members === 0)
+    await until('hung up', () => a.node.getConnections().length === 0 && b.node.getConnections().length === 0)
+    const connection = await b.node.dial(a.node.getMultiaddrs())
+    // On the new connection a finds no replica either.
+    await sleep(100)
+    await until('tried', () => a.transport.sizes.opening === 0)
     const again = new Recorder()
     await b.transport.start(again)
     await until('linked again', () => connects(again) === 1 && connects(a.log) === 2)
-    expect(b.node.getConnections()).toHaveLength(1)
+    expect(ours(connection)).toHaveLength(2)
   })
 
   it('members learn of each other: c, who knows a only, is linked with b as well', async () => {
@@ -405,6 +411,7 @@ describe('hostile peers', () => {
     const { b, connection, checkHonest } = await siege({ linkTimings: { frameTicks: 2 } })
     const [state] = await openPair(connection)
     await until('linked', () => connects(b.log) === 2)
+    state.send(encodeFrame(new Uint8Array(65_536)).slice(0, 3))
     const dripping = setInterval(() => state.status === 'open' && state.send(new Uint8Array([0x40])), 100)
     await until('reset', () => state.status === 'reset')
     clearInterval(dripping)

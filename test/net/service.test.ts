@@ -142,6 +142,8 @@ describe('metrics', () => {
     const first = await value(hellos)
     expect(first).toBeGreaterThan(0)
     expect([await value(hellos), await value(hellos)]).toEqual([first, first])
+    await waitFor('rollcall_messages_sent_total{type="heartbeat"}', n => n >= 3)
+    expect(await value('rollcall_link_events_total{event="opened"}')).toBe(1)
     expect(await value('rollcall_hash_mismatches_total')).toBe(0)
     expect(await value('rollcall_tracker{stat="entries"}')).toBe(2)
     expect(await value('rollcall_event_loop_lag_ms')).toBeGreaterThanOrEqual(0)
