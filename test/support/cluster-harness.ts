@@ -38,6 +38,8 @@ class Direction {
   /** Frames of state that may be under way; beyond them `send` gives false until one has arrived. */
   window = Number.POSITIVE_INFINITY
   underWay = 0
+  /** Frames that `send` was asked to take and did not. */
+  refused = 0
   readonly held: Frame[] = []
   /** Frames of an earlier link are not delivered on a later one. */
   epoch = 0
@@ -409,6 +411,7 @@ export class World {
     const isOwnLane = message.type === 'heartbeat' || message.type === 'stale'
     const isFull = direction.blocked || direction.underWay >= direction.window
     if (!this.#links.has(linkKey(from, to)) || (isFull && !isOwnLane)) {
+      direction.refused++
       return false
     }
     const encoded = encodeMessage(message, { sender: from, limits: { frameBytes: maxFrameBytes } })

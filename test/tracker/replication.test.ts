@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createEntry, type DeltaInterval } from '../../src/crdt/index.ts'
 import { type Node, names, World } from '../support/cluster-harness.ts'
 
 const meta = (i: number): string => JSON.stringify({ n: (i * 2654435761) % 4294967296, s: String(Math.sin(i)) })
@@ -40,6 +41,7 @@ describe('replication: new events', () => {
     world.run(500)
     const fromMs = world.clock.nowMs
     a.track('x1')
+    expect(world.frames('delta', frame => frame.sentMs >= fromMs)).toHaveLength(1)
     for (const key of names('y', 10)) {
       world.run(1)
       a.track(key)
@@ -65,6 +67,22 @@ describe('replication: new events', () => {
     sameEverywhere([a, b], 5_001)
   })
 
+  it('a burst within the window: 256 events leave before it ends', () => {
+    const world = new World()
+    const [a, b] = world.mesh('a', 'b') as [Node, Node]
+    world.run(500)
+    a.track('first')
+    const fromMs = world.clock.nowMs
+    for (const key of names('x', 300)) {
+      a.track(key)
+    }
+    world.run(6)
+    expect(b.list().length).toBeGreaterThanOrEqual(257)
+    world.run(30)
+    expect(b.list()).toHaveLength(301)
+    expect(world.frames('delta', frame => frame.sentMs >= fromMs).length).toBeLessThanOrEqual(3)
+  })
+
   it('INV-39: a peer that does not drain costs no queue, and gets one interval when it does', () => {
     const world = new World()
     const [a, b, c] = world.mesh('a', 'b', 'c') as [Node, Node, Node]
@@ -75,6 +93,7 @@ describe('replication: new events', () => {
       world.run(50)
     }
     expect(c.list()).toHaveLength(50)
+    expect(world.direction('a', 'b').refused).toBeLessThanOrEqual(8)
     const fromMs = world.clock.nowMs
     world.unblock('a', 'b')
     world.run(100)
@@ -256,6 +275,47 @@ describe('replication: catching up', () => {
     world.run(4_000)
     expect(c.list()).toHaveLength(100)
     expect(c.stat('stalls')).toBeGreaterThan(0)
+  })
+
+  it('a slice that was not asked for: is not taken, as it would make a complete record incomplete', () => {
+    const world = new World()
+    const [a, b, c] = world.line('a', 'b', 'c') as [Node, Node, Node]
+    c.track(...names('x', 3))
+    world.run(3_000)
+    const slice: DeltaInterval = {
+      replica: c.self,
+      shard: 0,
+      from: 0,
+      to: 1,
+      since: 9,
+      asOf: 9,
+      adds: [createEntry(contentOf('x1'), 1)],
+      marks: []
+    }
+    world.inject('b', 'a', { type: 'delta', intervals: [slice], answer: true })
+    expect(a.stat('unrequestedSlices')).toBe(1)
+    expect(a.map.record(c.self)?.complete).toBe(true)
+    expect(a.list()).toEqual(b.list())
+  })
+
+  it('a lag whose only source dies while it is asked: is seen again in the next heartbeat', () => {
+    const world = new World()
+    const [a, b] = world.mesh('a', 'b') as [Node, Node]
+    world.run(2_000)
+    world.direction('a', 'b').mode = 'cut'
+    a.track('x')
+    world.run(1)
+    world.direction('a', 'b').mode = 'flow'
+    world.run(1_000)
+    // The first pull is lost, and the stall finds nobody else.
+    world.direction('b', 'a').mode = 'cut'
+    world.direction('a', 'b').mode = 'cut'
+    a.track('y')
+    world.direction('a', 'b').mode = 'flow'
+    world.run(2_800)
+    world.direction('b', 'a').mode = 'flow'
+    world.run(5_000)
+    expect(b.list()).toEqual(['x', 'y'])
   })
 
   it('R4: one who missed a little gets the events, one who missed more than the log the state; bytes say so', () => {

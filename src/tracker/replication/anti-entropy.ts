@@ -3,14 +3,15 @@ import { sameHash } from '../../crdt/state-hash.ts'
 import type { Member } from '../membership/member.ts'
 import type { Digest, DigestEntry } from '../messages.ts'
 import type { Core } from './core.ts'
+import { inParts } from './fitting.ts'
 import type { Peer } from './peers.ts'
 
 /** So much is a gossip round earlier or later than its period says, as a fraction. */
 const JITTER = 0.2
 /** A comparison that changed nothing is repeated only every so many rounds, while both hashes stay. */
 const SAME_ROUNDS = 10
-/** Entries of one message: it stays well within a frame. */
-const MAX_ENTRIES = 400
+/** The share of a frame that the entries of one digest take at most. */
+const ENTRIES_SHARE = 0.5
 
 /**
  * Repairs whatever was missed: once a period the digest hashes are compared with those of one random peer, and only when they differ
@@ -152,12 +153,10 @@ export class AntiEntropy {
 
   #send(peer: Peer, reply: boolean): void {
     const { digests, transport, environment, counters } = this.#core
-    const entries = digests.entries()
-    const unreached = peer.toldUnreached
-    for (let first = 0; first < entries.length; first += MAX_ENTRIES) {
-      const isLast = first + MAX_ENTRIES >= entries.length
-      const chunk = entries.slice(first, first + MAX_ENTRIES)
-      if (!transport.send(peer.id, { type: 'digest', entries: chunk, unreached, reply: reply && isLast })) {
+    const parts = inParts(digests.entries(), entry => entry.replica.id, ENTRIES_SHARE * transport.maxFrameBytes)
+    for (const [i, entries] of parts.entries()) {
+      const isLast = i === parts.length - 1
+      if (!transport.send(peer.id, { type: 'digest', entries, unreached: peer.toldUnreached, reply: reply && isLast })) {
         peer.blocked = true
         return
       }

@@ -2,14 +2,16 @@ import type { PullRequest } from '../../crdt/delta-interval.ts'
 import { type ReplicaId, type ReplicaRef, refKey } from '../../crdt/dot.ts'
 import { type Hello, PROTOCOL_VERSION } from '../messages.ts'
 import type { Core } from './core.ts'
+import { fitting } from './fitting.ts'
 import type { Peer } from './peers.ts'
 
 /** A hello is not repeated on one stream sooner than this. */
 const REPEAT_MS = 500
 /** The first stream's answer is waited for so long before others are asked for what they have. */
 const NEWCOMER_MS = 2_000
-/** What a hello tells and asks at most; the rest is compared later. It stays well within a frame. */
-const MAX_ENTRIES = 400
+/** The shares of a frame that the digest of a hello, and what it asks for, take at most; the rest is compared later. */
+const DIGEST_SHARE = 0.4
+const WANT_SHARE = 0.3
 
 /**
  * The first frame on each stream, from both sides.
@@ -38,13 +40,17 @@ export class Greeting {
       return
     }
     const unreached = reach.unreachedFor(peer)
+    const entries = digests.entries()
     const hello: Hello = {
       type: 'hello',
       protocolVersion: PROTOCOL_VERSION,
       cluster: options.cluster,
       replica: map.self,
       graceMs: Math.round(options.graceMs),
-      digest: digests.entries().slice(0, MAX_ENTRIES),
+      digest: entries.slice(
+        0,
+        fitting(entries, entry => entry.replica.id, DIGEST_SHARE * transport.maxFrameBytes)
+      ),
       want: this.#want(peer),
       unreached
     }
@@ -114,20 +120,27 @@ export class Greeting {
   }
 
   #want(peer: Peer): 'all' | PullRequest[] {
-    const { map, membership, peers, sources, environment } = this.#core
+    const { map, membership, peers, sources, transport, environment } = this.#core
     if (membership.members.size === 0 && this.#asked === undefined) {
       this.#asked = { peer: peer.id, atMs: environment.monotonicMs() }
       return 'all'
     }
-    const wanted: PullRequest[] = []
+    const wanted: ReplicaRef[] = []
     for (const member of membership.members.values()) {
       const isOwner = member.ref.id === peer.id
       const hasSource = sources.has(member.ref) || [...peers.greeted()].some(other => other.digest.has(member.key))
-      if (!member.left && (isOwner || !hasSource) && wanted.length < MAX_ENTRIES) {
-        wanted.push(map.request(member.ref))
-        sources.expect(member.ref, peer.id, map.record(member.ref)?.head ?? 0)
+      if (!member.left && (isOwner || !hasSource)) {
+        wanted.push(member.ref)
       }
     }
     return wanted
+      .slice(
+        0,
+        fitting(wanted, ref => ref.id, WANT_SHARE * transport.maxFrameBytes)
+      )
+      .map(ref => {
+        sources.expect(ref, peer.id, map.record(ref)?.head ?? 0)
+        return map.request(ref)
+      })
   }
 }

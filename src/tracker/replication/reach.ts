@@ -4,6 +4,7 @@ import type { Member } from '../membership/member.ts'
 import type { Membership } from '../membership.ts'
 import type { Digest } from '../messages.ts'
 import type { Transport } from '../transport.ts'
+import { fitting } from './fitting.ts'
 import type { Peer, Peers } from './peers.ts'
 import { RelayChoice } from './relay-choice.ts'
 import type { Timers } from './timers.ts'
@@ -12,8 +13,8 @@ import type { Timers } from './timers.ts'
 const SETTLE_MS = 200
 /** Heartbeat intervals without a new counter after which other relays are asked as well. */
 const STALE_BEATS = 2.5
-/** Ids that one message asks for: it stays well within a frame. */
-const MAX_UNREACHED = 400
+/** The share of a frame that the ids take which one peer is asked to relay. */
+const UNREACHED_SHARE = 0.25
 
 export interface ReachInit {
   readonly peers: Peers
@@ -54,10 +55,10 @@ export class Reach {
   /** Those that nobody relays yet are asked of whoever opens a stream next. */
   unreachedFor(peer: Peer): ReplicaId[] {
     const relays = [...this.#init.peers.greeted()]
-    return this.#unreached()
+    const ids = this.#unreached()
       .filter(member => member.ref.id !== peer.id && !relays.some(relay => relay.digest.has(member.key)))
       .map(member => member.ref.id)
-      .slice(0, MAX_UNREACHED)
+    return this.#fitting(ids)
   }
 
   /** The peer through which `id` is heard; undefined when it is linked, unknown, or that is not decided. */
@@ -94,7 +95,8 @@ export class Reach {
 
   /** Tells the peers what has changed of what they are to relay, and `again` those for which it is true. */
   #tell(again: (unreached: readonly ReplicaId[]) => boolean): void {
-    for (const [peer, unreached] of this.#assign()) {
+    for (const [peer, ids] of this.#assign()) {
+      const unreached = this.#fitting(ids)
       if (!sameIds(unreached, peer.toldUnreached) || again(unreached)) {
         const message: Digest = { type: 'digest', entries: [], unreached, reply: false }
         if (this.#init.transport.send(peer.id, message)) {
@@ -115,12 +117,19 @@ export class Reach {
       const asked = this.#choice(member).among(able.map(peer => peer.id))
       for (const peer of able) {
         const ids = assigned.get(peer)
-        if (asked.includes(peer.id) && ids !== undefined && ids.length < MAX_UNREACHED) {
-          ids.push(member.ref.id)
+        if (asked.includes(peer.id)) {
+          ids?.push(member.ref.id)
         }
       }
     }
     return assigned
+  }
+
+  #fitting(ids: readonly ReplicaId[]): ReplicaId[] {
+    return ids.slice(
+      0,
+      fitting(ids, id => id, UNREACHED_SHARE * this.#init.transport.maxFrameBytes)
+    )
   }
 
   #choice(member: Member): RelayChoice {

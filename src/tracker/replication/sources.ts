@@ -5,10 +5,13 @@ import type { Environment } from '../environment.ts'
 import type { DigestEntry } from '../messages.ts'
 import type { Transport } from '../transport.ts'
 import type { Counters } from './counters.ts'
+import { inParts } from './fitting.ts'
 import type { Peer, Peers } from './peers.ts'
 
 /** A source that has given nothing for so long is replaced, from the cursor. */
 const STALL_MS = 2_000
+/** The share of a frame that one pull takes at most. */
+const PULL_SHARE = 0.5
 
 /** Where the missing events of one origin come from. */
 interface Source {
@@ -163,24 +166,30 @@ export class Sources {
     }
   }
 
-  /** Sends what is to be asked; what a peer does not take now is asked again when the source has stalled, or it has drained. */
+  /** Sends what is to be asked. What a peer does not take now is asked when it has drained, or of another when it has stalled. */
   sendAsks(): void {
-    const { peers, transport, environment, counters } = this.#init
     for (const [id, requests] of this.#asks) {
-      const peer = peers.get(id)
-      if (peer?.ref && requests.size > 0 && peer.blocked) {
-        continue
+      const peer = this.#init.peers.get(id)
+      if (!peer?.ref || requests.size === 0) {
+        this.#asks.delete(id)
+      } else if (!peer.blocked) {
+        this.#pull(peer, requests)
       }
-      this.#asks.delete(id)
-      if (peer?.ref && requests.size > 0) {
-        if (transport.send(id, { type: 'pull', requests: [...requests.values()] })) {
-          counters.add('pulls')
-          counters.add('requests', requests.size)
-          peer.asked(environment.monotonicMs())
-        } else {
-          peer.blocked = true
-          this.#asks.set(id, requests)
-        }
+    }
+  }
+
+  #pull(peer: Peer, asked: Map<string, PullRequest>): void {
+    const { transport, environment, counters } = this.#init
+    for (const requests of inParts([...asked.values()], request => request.replica.id, PULL_SHARE * transport.maxFrameBytes)) {
+      if (!transport.send(peer.id, { type: 'pull', requests })) {
+        peer.blocked = true
+        return
+      }
+      counters.add('pulls')
+      counters.add('requests', requests.length)
+      peer.asked(environment.monotonicMs())
+      for (const { replica } of requests) {
+        asked.delete(refKey(replica))
       }
     }
   }
