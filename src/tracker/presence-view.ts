@@ -128,7 +128,7 @@ export class PresenceView {
     } else if (slot.remove(origin, before.counter) && slot.entry === null && slot.shown !== null && before.state !== EntryState.closed) {
       this.#hold(slot, origin, before, reason, complete)
     }
-    this.#refresh(slot, leaveReason(reason), several)
+    this.#refresh(slot, leaveReason(reason), several || slot.held !== null)
   }
 
   /** C24: a removal in a slice may be half of an update; a session that moved is about to be told of by its new owner. */
@@ -283,8 +283,8 @@ export class PresenceView {
   }
 
   /**
-   * The one place where what is shown changes. A slot of several candidates is touched also when it shows the same as before: elsewhere, where fewer of
-   * them are known, it may not.
+   * The one place where what is shown changes. A slot of several candidates, or of a held one, is touched also when it shows the same as before:
+   * elsewhere, where others of them are known, it may not.
    */
   #refresh(slot: Slot, reason: LeaveReason, several = slot.more !== null): void {
     const best = firstInRank(slot)

@@ -7,6 +7,7 @@ import type { Origin } from './origin.ts'
 import type { PresenceFactory } from './presence-factory.ts'
 import type { Slot, TopicNode } from './presence-index.ts'
 import type { PresenceView } from './presence-view.ts'
+import { isShared } from './session.ts'
 import type { Leave, Presence, Replace, Reset, Update } from './types.ts'
 import type { Version, VersionEntry } from './version.ts'
 
@@ -61,6 +62,9 @@ export function resume(context: ResumeContext, topic: TopicNode, token: Version)
     }
   }
   collectNew(context, topic, token, touched, replaced)
+  if (replaced.size > 0) {
+    collectShared(topic, replaced, touched)
+  }
   const parts = compare(context, topic, touched, replaced)
   return { kind: 'missed', missed: { parts, replace: replacements(context, topic, replaced), resets: resetsOf(context, topic, touched) } }
 }
@@ -130,25 +134,36 @@ function entryOf(slot: Slot, origin: Origin, head: number): Entry | undefined {
   return found
 }
 
-/** Origins that are shown here and stand in no form in the token. */
+/** Origins that count here and stand in no form in the token: their entries show, or keep others' from being shown. */
 function collectNew({ view }: ResumeContext, topic: TopicNode, token: Version, touched: TouchedMap, replaced: Set<ReplicaId>): void {
   const known = new Set([...token.values()].map(({ ref }) => ref.id))
-  let fresh = false
-  for (const origin of view.origins.values()) {
-    if (!token.has(refKey(origin.ref)) && origin.replica.topics.has(topic)) {
-      if (known.has(origin.ref.id)) {
-        replaced.add(origin.ref.id)
-      } else {
-        fresh = true
-      }
-    }
-  }
-  if (!fresh) {
+  const fresh = new Set([...view.origins.values()].filter(origin => !origin.hidden && !token.has(refKey(origin.ref))))
+  if (fresh.size === 0) {
     return
   }
   for (const slot of topic.slots()) {
-    if (slot.shown !== null && !known.has((slot.shownOrigin as Origin).ref.id)) {
-      touch(touched, slot.key, slot.session, null, false)
+    slot.each(origin => {
+      if (!fresh.has(origin)) {
+        return
+      }
+      if (known.has(origin.ref.id)) {
+        replaced.add(origin.ref.id)
+      }
+      if (!known.has(origin.ref.id) || slot.more !== null) {
+        touch(touched, slot.key, slot.session, null, false)
+      }
+    })
+  }
+}
+
+/**
+ * What is shown of a replaced replica is dropped: with it goes, where an entry of its was shown as of the token, an identity that another origin shows
+ * here. Which those are cannot be known, only which it may be.
+ */
+function collectShared(topic: TopicNode, replaced: ReadonlySet<ReplicaId>, touched: TouchedMap): void {
+  for (const slot of topic.slots()) {
+    if (slot.shownOrigin !== null && !replaced.has(slot.shownOrigin.ref.id) && isShared(slot.session)) {
+      touch(touched, slot.key, slot.session, null, true)
     }
   }
 }

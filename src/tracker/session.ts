@@ -16,6 +16,14 @@ export function sessionText(bytes: Uint8Array): string {
   return text
 }
 
+/** The first bit of a session tells who named it: 1 a client, so that several replicas may have entries of it; 0 a tracker, for itself alone. */
+const SHARED_BIT = 0x80
+
+/** Whether a client named this session. */
+export function isShared(session: string): boolean {
+  return ALPHABET.indexOf(session.charAt(0)) >= 32
+}
+
 /** Makes the sessions of one process: 96 bits each. */
 export class Sessions {
   readonly #key: Uint8Array
@@ -26,6 +34,7 @@ export class Sessions {
     this.#key = utf8.encode(JSON.stringify(['rollcall session', cluster, secret]))
     new DataView(this.#own.buffer).setUint32(0, random.nextUint32())
     new DataView(this.#own.buffer).setUint32(4, random.nextUint32())
+    this.#own[0] = (this.#own[0] as number) & ~SHARED_BIT
   }
 
   /** For a connection without a session of its client: a random prefix of this process, then a count, so that it costs a byte on the wire. */
@@ -41,6 +50,8 @@ export class Sessions {
 
   /** The client's session id is a secret: whoever sees its hash cannot take the session over. */
   hash(user: string, session: string): string {
-    return sessionText(hmac(sha256, this.#key, utf8.encode(JSON.stringify([user, session]))))
+    const hash = hmac(sha256, this.#key, utf8.encode(JSON.stringify([user, session])))
+    hash[0] = (hash[0] as number) | SHARED_BIT
+    return sessionText(hash)
   }
 }
