@@ -19,6 +19,8 @@ export interface SimObserver {
   /** The replica told its users of a change; what it lists has changed already. */
   diff?(replica: SimReplica, diff: Diff): void
   transition?(replica: SimReplica, transition: Transition): void
+  /** The replica judged another one: `replica:up`, `replica:suspect`, `replica:down` …, or `isolated`. */
+  judged?(replica: SimReplica, name: string, detail: object): void
   /** A frame was read. */
   delivered?(from: string, to: string, message: Message): void
 }

@@ -194,8 +194,16 @@ export class SimulatedReplica implements SimReplica {
       })
     }
     for (const name of REPLICA_EVENTS) {
-      tracker.addEventListener(name, ({ detail }) => this.#note(name, detail))
+      tracker.addEventListener(name, ({ detail }) => {
+        this.#note(name, detail)
+        for (const observer of engine.observers) {
+          observer.judged?.(this, name, detail)
+        }
+      })
     }
+    tracker.addEventListener('replica:diverged', ({ detail: { id } }) => {
+      engine.report(this.name, [{ invariant: 'I6', finding: `the record of ${id} is not what ${id} says, at the same head` }])
+    })
     tracker.addEventListener('error', ({ detail: { error } }) => {
       this.#note('error', { error: String(error) })
       // What the tracker has to tell carries a code; all else was thrown by something that should not throw.
