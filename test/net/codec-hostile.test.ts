@@ -4,6 +4,7 @@ import { decodeMessage, encodeMessage, InvalidFrameError } from '../../src/net/c
 import { createRandom, type Random } from '../../src/tracker/environment.ts'
 import type { Message } from '../../src/tracker/messages.ts'
 import { SAMPLES, SELF } from './codec-samples.ts'
+import { assertValid } from './codec-validity.ts'
 
 const MUTATIONS = process.env.ROLLCALL_LONG === undefined ? 20_000 : 2_000_000
 const SEED = process.env.ROLLCALL_SEED ?? '1'
@@ -259,7 +260,9 @@ function mutated(bytes: Uint8Array, random: Random): Uint8Array {
 
 function decodeHostile(bytes: Uint8Array): Message | undefined {
   try {
-    return decodeMessage(bytes, { sender: SELF.id })
+    const message = decodeMessage(bytes, { sender: SELF.id })
+    assertValid(message)
+    return message
   } catch (error) {
     if (!(error instanceof InvalidFrameError)) {
       throw new Error(`frame ${Buffer.from(bytes).toString('hex')}`, { cause: error })

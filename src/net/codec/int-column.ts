@@ -191,9 +191,6 @@ function readRuns(reader: ByteReader, count: number, runs: number, field: string
   let filled = 0
   for (let run = 0; run < runs; run++) {
     const end = filled + reader.integer(field, count) + 1
-    if (end > count) {
-      throw new InvalidFrameError(field, end, `runs over ${count} rows in all`)
-    }
     result.fill(reader.varint(field), filled, end)
     filled = end
   }
