@@ -4,13 +4,13 @@ import { type Fault, type FaultSchedule, type FaultShape, randomFaultSchedule } 
 import { OP_KINDS, type Workload, type WorkloadShape } from './workload.ts'
 
 /** The module `fast-check`: given by the caller, so that this one does not depend on it. */
-type FastCheck = typeof import('fast-check')
+type FastCheck = Pick<typeof import('fast-check'), 'array' | 'constantFrom' | 'nat' | 'record'>
 
 /**
  * Fault schedules that shrink: to fewer faults, earlier and shorter ones.
  *
  * @example
- * import * as fc from 'fast-check'
+ * import fc from 'fast-check'
  * fc.asyncProperty(arbitraryFaultSchedule(fc, { durationMs: 30_000, faults: 8, replicas: 3 }), async faults => { … })
  */
 export function arbitraryFaultSchedule(fc: FastCheck, { durationMs, faults, replicas }: FaultShape): Arbitrary<FaultSchedule> {
