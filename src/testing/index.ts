@@ -6,7 +6,7 @@
  * const [a, b] = sim.replicas
  * a.tracker.connect('user:42').track('room:1')
  * await sim.settle()
- * b.tracker.isOnline('user:42')   // true
+ * b.tracker.list('room:1')        // user:42 at a
  * sim.kill(a)
  * await sim.run(60_000)
  * sim.transitions(b)              // online, then offline
