@@ -67,8 +67,10 @@ export class Membership {
    * A hello on a replica's own stream.
    *
    * INV-32: a newer incarnation retires the older one, an older one is rejected, and the rejected is told what is known.
+   *
+   * @returns `full` when `limits.replicas` is reached and nobody can make room
    */
-  greet(ref: ReplicaRef, graceMs: number, nowMs: number): Member | Rejection {
+  greet(ref: ReplicaRef, graceMs: number, nowMs: number): Member | Rejection | 'full' {
     const rejection = this.reject(ref, nowMs)
     if (rejection !== undefined) {
       return rejection
@@ -76,7 +78,7 @@ export class Membership {
     let member = this.members.get(ref.id)
     if (member === undefined || member.ref.incarnation < ref.incarnation) {
       if (member === undefined && !this.#makeRoom(nowMs)) {
-        return { known: ref.incarnation, beats: true, tooFarAhead: false }
+        return 'full'
       }
       member = this.#begin(ref, graceMs, ref.id, nowMs)
     }

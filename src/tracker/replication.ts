@@ -179,6 +179,10 @@ export class Replication implements TransportListener {
       return
     }
     const result = membership.greet(hello.replica, hello.graceMs, environment.monotonicMs())
+    if (result === 'full') {
+      this.#core.transport.disconnect(peer.id, `limits.replicas (${options.limits.replicas}) is reached`)
+      return
+    }
     if (!('ref' in result)) {
       this.#reject(peer, hello.replica)
       return

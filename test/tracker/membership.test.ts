@@ -729,6 +729,36 @@ describe('membership: bounds', () => {
   })
 })
 
+describe('membership: full', () => {
+  it('limits.replicas is reached by replicas that live: one more is cut off', () => {
+    const world = new World({ options: { limits: { replicas: 2 } } })
+    const [a] = world.mesh('a', 'b', 'c') as [Node]
+    world.run(2_000)
+    world.start('d')
+    world.link('a', 'd')
+    world.run(100)
+    expect(world.isLinked('a', 'd')).toBe(false)
+    expect(
+      a.cluster
+        .replicas()
+        .map(replica => replica.id)
+        .sort()
+    ).toEqual(['a', 'b', 'c'])
+  })
+
+  it('limits.entriesPerReplica is exceeded: nothing more is taken, and the stream is closed', () => {
+    const world = new World({ options: { limits: { entriesPerReplica: 10 } } })
+    const [a, b] = world.mesh('a', 'b') as [Node, Node]
+    for (const key of names('x', 20)) {
+      b.track(key)
+      world.run(21)
+    }
+    world.run(100)
+    expect(a.list()).toHaveLength(11)
+    expect(world.isLinked('a', 'b')).toBe(false)
+  })
+})
+
 describe('membership: out of reach', () => {
   it('a line a–b–c–d: d was dropped by a while b and c heard it: it is told by way of them, and is back within seconds', () => {
     const world = new World({ options: { permdownAfterMs: 30_000 } })

@@ -108,6 +108,22 @@ describe('repair', () => {
     }
   })
 
+  it('INV-42: more events here than the owner announced by its second heartbeat: is an alarm, also when the owner does not hear of it', () => {
+    const world = new World()
+    const [a, b] = world.mesh('a', 'b') as [Node, Node]
+    a.track(...names('x', 3))
+    world.run(3_000)
+    world.direction('b', 'a').mode = 'cut'
+    b.map.merge(forged(a, 3, 9, 'false'))
+    world.run(2_500)
+    expect(diverged(b)).toEqual([false])
+    expect(a.stat('reincarnations')).toBe(0)
+    world.direction('b', 'a').mode = 'flow'
+    world.run(3_000)
+    expect(b.list()).toEqual(names('x', 3))
+    expect(b.map.record(a.self)?.head).toBe(3)
+  })
+
   it('INV-43: an interval about ourselves is never merged; one that is ahead of us is a claim', () => {
     const world = new World()
     const [a, b] = world.mesh('a', 'b') as [Node, Node]

@@ -298,6 +298,48 @@ describe('replication: catching up', () => {
     expect(a.list()).toEqual(b.list())
   })
 
+  it('a gap: is filled by one pull, within a round trip of the event that shows it', () => {
+    const world = new World()
+    const [a, b] = world.mesh('a', 'b') as [Node, Node]
+    a.track('x')
+    world.run(2_100)
+    const fromMs = world.clock.nowMs
+    world.direction('a', 'b').mode = 'cut'
+    a.track('y')
+    world.run(30)
+    world.direction('a', 'b').mode = 'flow'
+    for (const key of ['z1', 'z2', 'z3']) {
+      a.track(key)
+      world.run(21)
+    }
+    expect(b.list()).toEqual(['x', 'y', 'z1', 'z2', 'z3'])
+    expect(world.frames('heartbeat', frame => frame.sentMs > fromMs && frame.from === 'a')).toEqual([])
+    expect(world.frames('pull', frame => frame.sentMs > fromMs)).toHaveLength(1)
+  })
+
+  it('INV-42: what a relay answers ahead of what the owner announced: waits for its word, and is not asked for again', () => {
+    const world = new World()
+    const r = world.start('r')
+    const b = world.start('b')
+    world.link('r', 'b')
+    r.track('x')
+    world.run(2_000)
+    const c = world.start('c')
+    world.direction('c', 'b').latencyMs = 50
+    world.link('c', 'b')
+    world.link('c', 'r')
+    world.run(20)
+    world.hold('r', 'c')
+    r.track('y')
+    world.run(40)
+    expect(b.list()).toEqual(['x', 'y'])
+    expect(c.stat('unannounced')).toBe(1)
+    expect(c.list()).toEqual([])
+    world.release('r', 'c')
+    expect(c.list()).toEqual(['x', 'y'])
+    expect(world.frames('pull', frame => frame.from === 'c')).toEqual([])
+  })
+
   it('a lag whose only source dies while it is asked: is seen again in the next heartbeat', () => {
     const world = new World()
     const [a, b] = world.mesh('a', 'b') as [Node, Node]

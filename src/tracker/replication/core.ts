@@ -85,7 +85,7 @@ export function createCore({ map, options, environment, transport, listener, ste
     transport,
     timers,
     counters,
-    mayServe: ref => !repair.isQuarantined(ref) && !membership.held.has(ref)
+    mayServe: ref => !repair.isQuarantined(ref)
   })
   const flush = new Flush({ map, peers, outbox, environment, timers, windowMs: flushWindowMs })
   const disconnect = transport.disconnect.bind(transport)

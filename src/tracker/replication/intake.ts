@@ -49,7 +49,7 @@ export class Intake {
 
   /** False when the peer broke a rule and is cut off. */
   #take(peer: Peer, interval: DeltaInterval, answer: boolean): boolean {
-    const { counters, map, transport } = this.#core
+    const { counters, map, options, transport } = this.#core
     if (interval.replica.id === map.self.id) {
       this.#aboutUs(interval)
       return true
@@ -58,7 +58,11 @@ export class Intake {
     if (member === undefined || !this.#isAllowed(peer, member, interval, answer)) {
       return true
     }
-    const head = map.record(member.ref)?.head ?? 0
+    const record = map.record(member.ref)
+    const head = record?.head ?? 0
+    if ((record?.count ?? 0) > options.limits.entriesPerReplica) {
+      return this.#tooMany(peer, member)
+    }
     let result: MergeResult
     try {
       result = map.merge(interval)
@@ -74,6 +78,17 @@ export class Intake {
       this.#forward(peer, member, head, answer)
     }
     return true
+  }
+
+  /** One replica must not fill this one's memory; its own stream is closed for it, a relay's is not. */
+  #tooMany(peer: Peer, member: Member): boolean {
+    const { counters, options, transport } = this.#core
+    counters.add('invalid')
+    if (peer.id !== member.ref.id) {
+      return true
+    }
+    transport.disconnect(peer.id, `limits.entriesPerReplica (${options.limits.entriesPerReplica}) is exceeded`)
+    return false
   }
 
   /** INV-43: an interval about this replica is never merged. That it is ahead of us is a claim. */
