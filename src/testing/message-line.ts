@@ -1,6 +1,6 @@
 import type { DeltaInterval } from '../crdt/delta-interval.ts'
 import type { DigestEntry, Message } from '../tracker/messages.ts'
-import type { Diff, Presence } from '../tracker/types.ts'
+import type { Diff, Presence, WatchEvent } from '../tracker/types.ts'
 
 /** A message in one short line, for traces. */
 export function messageLine(message: Message): string {
@@ -36,6 +36,15 @@ export function diffLine({ topic, cause, joins, leaves, updates, moves, replicas
     ...moves.map(({ key, ref, replica }) => `>${key} ${ref} to ${replica}`),
     ...replicas.map(({ id, state }) => `${id} ${state}`)
   ].join(' ')
+}
+
+/** What a watcher is told, in one line. */
+export function watchLine(event: WatchEvent): string {
+  if (event.type === 'snapshot') {
+    return `snapshot ${event.topic} (${event.reason}) ${event.presences.map(presence => `${nameOf(presence)} at ${presence.replica}`).join(' ')}`
+  }
+  const replaced = event.replace.map(({ replica, presences }) => `replace ${replica}: ${presences.map(nameOf).join(' ')}`)
+  return [diffLine(event), ...replaced].join(' ')
 }
 
 const nameOf = ({ key, ref, meta }: Presence): string => `${key} ${ref} ${JSON.stringify(meta)}`

@@ -2,14 +2,16 @@ import type { Random } from '../tracker/environment.ts'
 import type { Presence, WatchEvent } from '../tracker/types.ts'
 import type { SimObserver } from './engine.ts'
 import { differences } from './fold.ts'
+import { watchLine } from './message-line.ts'
 import type { SimReplica } from './simulated-replica.ts'
 import type { Simulation } from './simulation.ts'
 import { WatchFold } from './watch-fold.ts'
 
 /** Somebody who follows one topic by `watch`, and hops from replica to replica with the token of the last event. */
 class Watcher {
+  readonly name: string
   readonly topic: string
-  fold = new WatchFold()
+  readonly fold = new WatchFold()
   replica: SimReplica
   tracker: SimReplica['tracker']
   #last: WatchEvent | undefined
@@ -17,8 +19,13 @@ class Watcher {
   /** It was told where it stands, by the replica that it watches now. */
   level = false
 
-  constructor(topic: string, replica: SimReplica) {
+  /** Told of every event, with a line that describes it. */
+  readonly #note: (watcher: Watcher, line: () => string) => void
+
+  constructor(name: string, topic: string, replica: SimReplica, note: (watcher: Watcher, line: () => string) => void) {
+    this.name = name
     this.topic = topic
+    this.#note = note
     this.replica = replica
     this.tracker = replica.tracker
   }
@@ -32,6 +39,7 @@ class Watcher {
     this.level = false
     // The token is built when it is read: it must be that of its event however late that is.
     const since = fresh ? undefined : this.#last?.token
+    this.#note(this, () => (since === undefined ? 'comes without a token' : 'comes with a token'))
     void this.#follow(replica.tracker.watch(this.topic, { signal: this.#abort.signal, ...(since !== undefined && { since }) }))
   }
 
@@ -39,6 +47,7 @@ class Watcher {
     try {
       for await (const event of events) {
         this.fold.apply(event)
+        this.#note(this, () => watchLine(event))
         this.#last = event
         this.level = true
       }
@@ -74,7 +83,7 @@ export class Watchers implements SimObserver {
     this.#hopWithinMs = options.hopWithinMs
     this.#all = Array.from(
       { length: options.watchers },
-      (_, index) => new Watcher(`t${index % options.topics}`, sim.replicas[index % sim.replicas.length] as SimReplica)
+      (_, index) => new Watcher(`w${index}`, `t${index % options.topics}`, sim.replicas[0], (watcher, line) => this.#note(watcher, line))
     )
     for (const watcher of this.#all) {
       this.#hop(watcher)
@@ -92,6 +101,10 @@ export class Watchers implements SimObserver {
         }
       }
     }
+  }
+
+  #note({ name, replica }: Watcher, line: () => string): void {
+    this.#sim.engine.trace.remember(replica.name, this.#sim.nowMs, () => `${name} ${line()}`)
   }
 
   #hop(watcher: Watcher): void {
