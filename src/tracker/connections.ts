@@ -1,16 +1,17 @@
 import type { OrMap } from '../crdt/or-map.ts'
 import { ConnectionTable, decodeConnectionId, encodeConnectionId } from './connection-table.ts'
 import type { Environment } from './environment.ts'
-import { AlreadyTrackedError, ConnectionEndedError, LimitError, NotAcceptingError, NotTrackedError } from './errors.ts'
+import { ConnectionEndedError, NotAcceptingError } from './errors.ts'
+import { checkLimit } from './limits.ts'
 import { type ConnectionHost, LocalConnection } from './local-connection.ts'
 import { encodeMeta, type MetaDecoder } from './meta.ts'
 import { checkName, USERS_TOPIC } from './names.ts'
 import type { ResolvedOptions } from './options.ts'
-import { OwnEntries, type Track } from './own-entries.ts'
+import { OwnEntries } from './own-entries.ts'
 import type { PresenceView } from './presence-view.ts'
 import { MarkReason } from './reasons.ts'
-import { refOf } from './ref.ts'
 import { Sessions } from './session.ts'
+import { Tracking } from './tracking.ts'
 import type { ConnectionEnd, ConnectOptions, Meta } from './types.ts'
 import { UserTable } from './user-table.ts'
 
@@ -31,7 +32,6 @@ export interface ConnectionsInit {
 export class Connections implements ConnectionHost {
   readonly own: OwnEntries
   readonly #view: PresenceView
-  readonly #metas: MetaDecoder
   readonly #options: ResolvedOptions
   readonly #environment: Environment
   readonly #step: <T>(run: () => T) => T
@@ -40,6 +40,7 @@ export class Connections implements ConnectionHost {
   readonly #users = new UserTable()
   readonly #bySlot: (LocalConnection | undefined)[] = []
   readonly #tag: string
+  readonly #tracking: Tracking
   #count = 0
   #sweeping = false
   /** `open`, or why no connection is taken. */
@@ -47,7 +48,6 @@ export class Connections implements ConnectionHost {
 
   constructor(init: ConnectionsInit) {
     this.#view = init.view
-    this.#metas = init.metas
     this.#options = init.options
     this.#environment = init.environment
     this.#step = init.step
@@ -60,6 +60,14 @@ export class Connections implements ConnectionHost {
       graceMs: init.options.graceMs,
       nowMs: () => init.environment.monotonicMs(),
       wallClockMs: () => init.environment.wallClockMs()
+    })
+    this.#tracking = new Tracking({
+      own: this.own,
+      index: init.view.index,
+      metas: init.metas,
+      limits: init.options.limits,
+      step: init.step,
+      heard: connection => this.heard(connection)
     })
   }
 
@@ -104,16 +112,10 @@ export class Connections implements ConnectionHost {
     if (options.signal?.aborted) {
       throw new ConnectionEndedError(user, 'lost')
     }
-    this.#checkLimit('connections', this.#table.size)
+    checkLimit(limits, 'connections', this.#table.size)
     const index = this.#users.find(user)
-    this.#checkLimit('connectionsPerUser', index === undefined ? 0 : this.#users.count(index))
-    this.#checkLimit('entriesPerReplica', this.own.size)
-  }
-
-  #checkLimit(name: keyof ResolvedOptions['limits'], count: number): void {
-    if (count >= this.#options.limits[name]) {
-      throw new LimitError(name, this.#options.limits[name])
-    }
+    checkLimit(limits, 'connectionsPerUser', index === undefined ? 0 : this.#users.count(index))
+    checkLimit(limits, 'entriesPerReplica', this.own.size)
   }
 
   /** The same session is connected here already: its client came back before we noticed that it had gone. */
@@ -166,75 +168,16 @@ export class Connections implements ConnectionHost {
     }
   }
 
-  /** Inbound frames are heartbeats. A connection past its time has expired, though no sweep has seen it yet. */
-  #inbound(connection: LocalConnection): void {
-    connection.checkOpen()
-    if (!this.heard(connection)) {
-      connection.finish('expired')
-      connection.checkOpen()
-    }
-  }
-
   track(connection: LocalConnection, topic: string, meta: Meta | undefined, key: string): string {
-    const { limits } = this.#options
-    checkName('topic', topic, limits.topicBytes)
-    checkName('key', key, limits.keyBytes)
-    const text = encodeMeta(meta, limits.metaBytes)
-    this.#inbound(connection)
-    if (connection.tracks.find(topic, key) !== undefined) {
-      throw new AlreadyTrackedError(topic, key)
-    }
-    this.#checkLimit('entriesPerConnection', connection.tracks.size)
-    this.#checkLimit('entriesPerReplica', this.own.size)
-    this.#checkLimit('entriesPerTopic', this.#view.index.find(topic)?.shownPresences ?? 0)
-    return this.#step(() => {
-      const track = this.own.track(connection, topic, key, text)
-      connection.tracks.add(track)
-      return refOf(track.entry)
-    })
+    return this.#tracking.track(connection, topic, meta, key)
   }
 
   update(connection: LocalConnection, topicOrRef: string, meta: Meta | ((meta: Meta) => Meta), key: string | undefined): string {
-    this.#inbound(connection)
-    const found = this.#find(connection, topicOrRef, key)
-    const track = found.find(candidate => candidate.key === (key ?? connection.user)) ?? found[0]
-    if (track === undefined) {
-      throw new NotTrackedError(topicOrRef)
-    }
-    const next = typeof meta === 'function' ? meta(this.#metas.decode(track.entry.meta)) : meta
-    const text = encodeMeta(next, this.#options.limits.metaBytes)
-    connection.checkOpen()
-    if (track.place < 0) {
-      throw new NotTrackedError(topicOrRef)
-    }
-    return this.#step(() => {
-      this.own.update(track, text)
-      return refOf(track.entry)
-    })
+    return this.#tracking.update(connection, topicOrRef, meta, key)
   }
 
   untrack(connection: LocalConnection, topicOrRef: string | undefined, key: string | undefined): number {
-    if (connection.ended !== null || !this.heard(connection)) {
-      return 0
-    }
-    const tracks = topicOrRef === undefined ? [...connection.tracks.values()] : this.#find(connection, topicOrRef, key)
-    return this.#step(() => {
-      for (const track of tracks) {
-        connection.forget(track)
-        this.own.end(track, MarkReason.left)
-      }
-      return tracks.length
-    })
-  }
-
-  /** By topic, else by ref. */
-  #find(connection: LocalConnection, topicOrRef: string, key: string | undefined): Track[] {
-    if (key !== undefined) {
-      const track = connection.tracks.find(topicOrRef, key)
-      return track === undefined ? [] : [track]
-    }
-    const tracks = connection.tracks.inTopic(topicOrRef)
-    return tracks.length > 0 ? tracks : connection.tracks.values().filter(track => refOf(track.entry) === topicOrRef)
+    return this.#tracking.untrack(connection, topicOrRef, key)
   }
 
   /** Cleanly: its presences leave now. Otherwise they linger. The user lingers in any case, save one who was kicked. */

@@ -2,7 +2,8 @@ import type { ReplicaRef } from '../crdt/dot.ts'
 import { OrMap } from '../crdt/or-map.ts'
 import { ChangeLog } from './change-log.ts'
 import { createCluster } from './cluster.ts'
-import type { ClusterListener, ClusterPort } from './cluster-port.ts'
+import { createClusterListener } from './cluster-listener.ts'
+import type { ClusterPort } from './cluster-port.ts'
 import { Connections } from './connections.ts'
 import { CountHub } from './count-hub.ts'
 import type { DiffBuilder } from './diff-builder.ts'
@@ -91,7 +92,17 @@ export class Life {
     this.cluster =
       options.transport === undefined
         ? createLoneCluster(this.map)
-        : createCluster({ map: this.map, options, environment, transport: options.transport, listener: this.#listener() })
+        : createCluster({
+            map: this.map,
+            options,
+            environment,
+            transport: options.transport,
+            listener: createClusterListener({
+              life: this,
+              take: change => this.#take(change),
+              emit: (name, detail) => void this.#outbox.push(() => this.#emitter.emit(name, detail))
+            })
+          })
     this.pulse = new Pulse(environment, { paused: byMs => this.#paused(byMs), tick: nowMs => this.#tick(nowMs) })
   }
 
@@ -215,39 +226,13 @@ export class Life {
     return this.#version
   }
 
-  #listener(): ClusterListener {
-    const inStep = (change: () => void): void => {
-      this.#depth++
-      try {
-        change()
-      } finally {
-        this.#depth--
-      }
-    }
-    return {
-      merged: (ref, result, cause) => inStep(() => this.view.merged(ref, result, cause)),
-      certainty: (id, state) => inStep(() => this.view.setCertainty(id, state)),
-      hide: (ref, reason) => inStep(() => this.view.setHidden(ref, true, this.map.entries(ref), reason)),
-      show: ref => inStep(() => this.view.setHidden(ref, false, this.map.entries(ref), 'unseen')),
-      drop: (ref, reason) =>
-        inStep(() => {
-          const origin = this.view.origins.find(ref)
-          this.view.drop(ref, this.map.entries(ref), reason)
-          if (origin !== undefined) {
-            this.log.forget(origin)
-          }
-        }),
-      reincarnated: (self, moved) =>
-        inStep(() => {
-          const old = this.view.origins.self
-          this.view.reincarnated(self, moved)
-          this.connections.own.reincarnated(moved)
-          this.log.forget(old)
-        }),
-      emit: (name, detail) => {
-        this.#outbox.push(() => this.#emitter.emit(name, detail))
-      },
-      settled: () => this.step(() => {})
+  /** What the cluster tells is taken into the state at once, and shown when its step has settled. */
+  #take(change: () => void): void {
+    this.#depth++
+    try {
+      change()
+    } finally {
+      this.#depth--
     }
   }
 

@@ -101,3 +101,13 @@ export class OriginTable {
     return this.#origins.size
   }
 }
+
+/** One presence of `replica` more or less is shown in `topic`. */
+export function countTopic(replica: ReplicaNode, topic: TopicNode, by: 1 | -1): void {
+  const count = (replica.topics.get(topic) ?? 0) + by
+  if (count === 0) {
+    replica.topics.delete(topic)
+  } else {
+    replica.topics.set(topic, count)
+  }
+}

@@ -3,11 +3,11 @@ import { type Entry, EntryState } from '../crdt/entry.ts'
 import type { MergeResult } from '../crdt/or-map.ts'
 import { DiffBuilder } from './diff-builder.ts'
 import { firstInRank } from './hand-over.ts'
+import { Holds } from './holds.ts'
 import { USERS_TOPIC } from './names.ts'
-import { type Origin, OriginTable, type ReplicaNode } from './origin.ts'
-import type { PresenceIndex, Slot, TopicNode } from './presence-index.ts'
-import { Queue } from './queue.ts'
-import { leaveReason, MarkReason } from './reasons.ts'
+import { countTopic, type Origin, OriginTable } from './origin.ts'
+import type { Held, PresenceIndex, Slot, TopicNode } from './presence-index.ts'
+import { leaveReason, type MarkReason } from './reasons.ts'
 import { refOf } from './ref.ts'
 import type { Certainty, DiffCause, LeaveReason } from './types.ts'
 
@@ -19,11 +19,6 @@ export interface Step {
   readonly origin: Origin | null
 }
 
-interface Moved {
-  readonly slot: Slot
-  readonly dueMs: number
-}
-
 /**
  * Derives what is shown from what is held: entries of all origins, grouped by identity; per identity the first in rank of the origins that are not hidden.
  *
@@ -32,16 +27,12 @@ interface Moved {
 export class PresenceView {
   readonly index: PresenceIndex
   readonly origins: OriginTable
-  readonly #moveHoldMs: number
-  #nowMs: () => number
+  readonly #holds: Holds
   #begun = false
   #cause: DiffCause = 'local'
   #origin: Origin | null = null
   #builders = new Map<TopicNode, DiffBuilder>()
   #pruned = new Set<Slot>()
-  /** In order of their ends, which is the order of their beginnings, as all are equally long. */
-  readonly #moved = new Queue<Moved>()
-  #pausedMs = 0
   onFlush: (step: Step) => void = () => {}
   /** An entry of another owner came into a slot that holds an entry of ours. */
   onRival: (slot: Slot) => void = () => {}
@@ -49,8 +40,7 @@ export class PresenceView {
   constructor(index: PresenceIndex, self: ReplicaRef, moveHoldMs: number, nowMs: () => number) {
     this.index = index
     this.origins = new OriginTable(self)
-    this.#moveHoldMs = moveHoldMs
-    this.#nowMs = nowMs
+    this.#holds = new Holds(moveHoldMs, nowMs)
   }
 
   /** Our own entry was made, or replaced `before` in one event. */
@@ -75,7 +65,7 @@ export class PresenceView {
   merged(ref: ReplicaRef, result: MergeResult, cause: 'delta' | 'transfer'): void {
     const origin = this.origins.get(ref)
     this.#begin(cause, origin)
-    const renewed = this.#identities(result)
+    const renewed = renewedIn(result)
     for (const { entry, reason } of result.removed) {
       if (!renewed.has(entry.counter)) {
         this.#mark(origin, entry, undefined, reason, result.complete)
@@ -92,20 +82,6 @@ export class PresenceView {
     if (result.complete && origin.heldSlots.size > 0) {
       this.#release(origin, held => held.dueMs === Infinity, 'unseen')
     }
-  }
-
-  /** Removed dots whose identity comes again in the same merge: an update is never a leave, however it was composed. */
-  #identities(result: MergeResult): Set<number> {
-    const renewed = new Set<number>()
-    if (result.removed.length > 0 && result.added.length > 0) {
-      const added = new Set(result.added.map(identity))
-      for (const { entry } of result.removed) {
-        if (added.has(identity(entry))) {
-          renewed.add(entry.counter)
-        }
-      }
-    }
-    return renewed
   }
 
   #add(origin: Origin, entry: Entry): void {
@@ -126,53 +102,28 @@ export class PresenceView {
     if (after !== undefined) {
       slot.put(origin, after)
     } else if (slot.remove(origin, before.counter) && slot.entry === null && slot.shown !== null && before.state !== EntryState.closed) {
-      this.#hold(slot, origin, before, reason, complete)
+      this.#holds.begin(slot, origin, before, reason, complete)
     }
     this.#refresh(slot, leaveReason(reason), several || slot.held !== null)
   }
 
-  /** C24: a removal in a slice may be half of an update; a session that moved is about to be told of by its new owner. */
-  #hold(slot: Slot, origin: Origin, entry: Entry, reason: number, complete: boolean): void {
-    if (reason === MarkReason.moved) {
-      slot.held = { origin, entry, dueMs: this.#nowMs() - this.#pausedMs + this.#moveHoldMs }
-      this.#moved.push({ slot, dueMs: slot.held.dueMs })
-    } else if (!complete) {
-      slot.held = { origin, entry, dueMs: Infinity }
-    } else {
-      return
-    }
-    origin.heldSlots.add(slot)
-  }
-
-  #dropHold(slot: Slot): void {
-    slot.held?.origin.heldSlots.delete(slot)
-    slot.held = null
-  }
-
-  #release(origin: Origin, which: (held: NonNullable<Slot['held']>) => boolean, reason: LeaveReason): void {
-    for (const slot of [...origin.heldSlots]) {
-      if (slot.held !== null && which(slot.held)) {
-        this.#dropHold(slot)
-        this.#refresh(slot, reason)
-      }
+  #release(origin: Origin, which: (held: Held) => boolean, reason: LeaveReason): void {
+    for (const slot of this.#holds.endOf(origin, which)) {
+      this.#refresh(slot, reason)
     }
   }
 
   /** Ends holds of moved presences whose new entry did not come. */
   tick(): void {
-    const nowMs = this.#nowMs() - this.#pausedMs
-    for (let next = this.#moved.peek(); next !== undefined && next.dueMs <= nowMs; next = this.#moved.peek()) {
-      this.#moved.shift()
-      if (next.slot.held?.dueMs === next.dueMs) {
-        this.#begin('local', next.slot.held.origin)
-        this.#dropHold(next.slot)
-        this.#refresh(next.slot, 'moved')
-      }
+    for (const slot of this.#holds.due()) {
+      this.#begin('local', slot.held?.origin ?? null)
+      this.#holds.end(slot)
+      this.#refresh(slot, 'moved')
     }
   }
 
   paused(byMs: number): void {
-    this.#pausedMs += byMs
+    this.#holds.paused(byMs)
   }
 
   setHidden(ref: ReplicaRef, hidden: boolean, entries: Iterable<Entry>, reason: LeaveReason): void {
@@ -289,7 +240,7 @@ export class PresenceView {
   #refresh(slot: Slot, reason: LeaveReason, several = slot.more !== null): void {
     const best = firstInRank(slot)
     if (slot.held !== null && (slot.entry !== null || slot.held.origin.hidden)) {
-      this.#dropHold(slot)
+      this.#holds.end(slot)
     }
     let entry: Entry | null = null
     let origin: Origin | null = null
@@ -342,11 +293,16 @@ export class PresenceView {
 
 const identity = (entry: Entry): string => `${entry.topic}\u0000${entry.key}\u0000${entry.session}`
 
-function countTopic(replica: ReplicaNode, topic: TopicNode, by: 1 | -1): void {
-  const count = (replica.topics.get(topic) ?? 0) + by
-  if (count === 0) {
-    replica.topics.delete(topic)
-  } else {
-    replica.topics.set(topic, count)
+/** Removed dots whose identity comes again in the same merge: an update is never a leave, however it was composed. */
+function renewedIn({ added, removed }: MergeResult): Set<number> {
+  const renewed = new Set<number>()
+  if (removed.length > 0 && added.length > 0) {
+    const identities = new Set(added.map(identity))
+    for (const { entry } of removed) {
+      if (identities.has(identity(entry))) {
+        renewed.add(entry.counter)
+      }
+    }
   }
+  return renewed
 }
