@@ -82,7 +82,7 @@ export class Membership {
       }
       member = this.#begin(ref, graceMs, ref.id, nowMs)
     }
-    member.graceMs = graceMs
+    member.graceMs = this.#bounded(graceMs)
     member.link(nowMs)
     this.standing.rise(member, nowMs)
     return member
@@ -190,13 +190,18 @@ export class Membership {
   /** A new incarnation, which retires the one before. */
   #begin(ref: ReplicaRef, graceMs: number, introducer: ReplicaId, nowMs: number): Member {
     const old = this.members.get(ref.id)
-    const member = new Member({ ref, graceMs, introducer, options: this.#init.options, nowMs })
+    const member = new Member({ ref, graceMs: this.#bounded(graceMs), introducer, options: this.#init.options, nowMs })
     this.members.set(ref.id, member)
     if (old !== undefined) {
       this.#retire(old, nowMs)
       member.superseded = old.ref.incarnation
     }
     return member
+  }
+
+  /** Nobody is held longer than until permdown, whatever it says. */
+  #bounded(graceMs: number): number {
+    return Math.min(graceMs, this.#init.options.permdownAfterMs)
   }
 
   /** Its presences are held as after down: their sessions are about to come back. */

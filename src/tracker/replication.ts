@@ -1,3 +1,4 @@
+import type { PullRequest } from '../crdt/delta-interval.ts'
 import { type ReplicaId, type ReplicaRef, sameRef } from '../crdt/dot.ts'
 import type { Bye, Delta, Digest, Heartbeat, Hello, Message, Pull, Stale } from './messages.ts'
 import { AntiEntropy } from './replication/anti-entropy.ts'
@@ -42,7 +43,8 @@ export class Replication implements TransportListener {
   connected(id: ReplicaId): void {
     this.#step(() => {
       const { peers, reach } = this.#core
-      if (id !== this.#core.map.self.id && peers.get(id) === undefined) {
+      if (id !== this.#core.map.self.id) {
+        this.#lost(id)
         reach.changed()
         this.greeting.send(peers.add(id))
       }
@@ -51,19 +53,9 @@ export class Replication implements TransportListener {
 
   disconnected(id: ReplicaId, loss: LinkLoss): void {
     this.#step(() => {
-      const { peers, membership, sources, reach, environment } = this.#core
-      const nowMs = environment.monotonicMs()
+      const { membership } = this.#core
       const member = membership.members.get(id)
-      if (peers.get(id) !== undefined) {
-        peers.delete(id)
-        sources.lost(id)
-        reach.changed()
-        if (member?.linked) {
-          member.unlink(nowMs)
-          member.hintAtMs = nowMs + HINT_MS
-        }
-        this.#giveUpNewcomer(nowMs)
-      }
+      this.#lost(id)
       if (loss === 'refused' && member !== undefined && !member.linked) {
         member.refused = true
         // Relays heard it after its link was gone: it lives, and does not listen for us.
@@ -101,6 +93,24 @@ export class Replication implements TransportListener {
 
   tick(nowMs: number): void {
     this.#core.sources.tick(nowMs)
+    this.#giveUpNewcomer(nowMs)
+  }
+
+  /** The stream, if there is one, is gone: a hint that its replica is too. */
+  #lost(id: ReplicaId): void {
+    const { peers, membership, sources, reach, environment } = this.#core
+    if (peers.get(id) === undefined) {
+      return
+    }
+    const nowMs = environment.monotonicMs()
+    const member = membership.members.get(id)
+    peers.delete(id)
+    sources.lost(id)
+    reach.changed()
+    if (member?.linked) {
+      member.unlink(nowMs)
+      member.hintAtMs = nowMs + HINT_MS
+    }
     this.#giveUpNewcomer(nowMs)
   }
 
@@ -156,7 +166,7 @@ export class Replication implements TransportListener {
     } else if (message.type === 'digest') {
       this.antiEntropy.received(peer, message)
     } else {
-      this.#pull(peer, message)
+      this.#pull(peer, message.requests)
     }
   }
 
@@ -191,7 +201,7 @@ export class Replication implements TransportListener {
     peer.unreached = new Set(hello.unreached)
     peer.answered(environment.monotonicMs())
     reach.changed()
-    this.greeting.answer(peer, hello)
+    this.#pull(peer, this.greeting.answer(peer, hello))
     this.#takeDigest(peer)
     this.#intake.announced(result)
   }
@@ -272,7 +282,7 @@ export class Replication implements TransportListener {
     }
   }
 
-  #pull(peer: Peer, { requests }: Pull): void {
+  #pull(peer: Peer, requests: readonly PullRequest[]): void {
     const { map, outbox, own, digests } = this.#core
     for (const request of requests) {
       const { replica, head, cursor } = request

@@ -700,6 +700,19 @@ describe('replication: a partial mesh', () => {
     expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(4)
   })
 
+  it('two that disagree for good about a third: compare digests ever less often, and send no state', () => {
+    const world = new World({ options: { graceMs: 1_000 } })
+    const [, , c] = world.mesh('a', 'b', 'c') as [Node, Node, Node]
+    c.track('x')
+    world.run(3_000)
+    world.cut('a', 'c')
+    world.run(40_000)
+    const fromMs = world.clock.nowMs
+    world.run(20_000)
+    expect(world.frames('delta', frame => frame.sentMs >= fromMs)).toEqual([])
+    expect(world.frames('digest', frame => frame.sentMs >= fromMs).length).toBeLessThanOrEqual(16)
+  })
+
   it('a quiet pair: an idle heartbeat takes at most 32 bytes, and nothing else is sent', () => {
     const world = new World()
     world.mesh('a', 'b')

@@ -92,17 +92,18 @@ export class Greeting {
     return true
   }
 
-  /** The answer to `want` follows our own hello at once. The peer's digest was noted before. */
-  answer(peer: Peer, hello: Hello): void {
+  /**
+   * The answer to a newcomer follows our own hello at once. The peer's digest was noted before.
+   *
+   * @returns what it asks for otherwise
+   */
+  answer(peer: Peer, hello: Hello): readonly PullRequest[] {
     const { map, outbox } = this.#core
     const known = peer.digest.get(refKey(map.self))
     peer.setPoint(map.self, Math.max(peer.helloHead, known?.hash ? known.head : 0), null)
     outbox.push(peer, map.self, peer.helloHead)
     if (hello.want !== 'all') {
-      for (const request of hello.want) {
-        outbox.answer(peer, request)
-      }
-      return
+      return hello.want
     }
     for (const replica of this.#offered()) {
       if (replica.id !== peer.id) {
@@ -111,6 +112,7 @@ export class Greeting {
         outbox.answer(peer, { replica, shard: map.shard, head, cursor: null })
       }
     }
+    return []
   }
 
   #offered(): ReplicaRef[] {

@@ -39,8 +39,8 @@ export class Timers {
   repeat(periodMs: number, jitter: number, task: () => void): void {
     const delayMs = periodMs * (1 + jitter * (2 * this.#environment.random.nextFloat() - 1))
     this.schedule(delayMs, () => {
-      task()
       this.repeat(periodMs, jitter, task)
+      task()
     })
   }
 
