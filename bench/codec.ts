@@ -13,7 +13,7 @@ const BATCH = 100
 const LARGE_BATCH = 1_000
 
 export async function run({ quick }: BenchOptions): Promise<Row[]> {
-  return [...joinRows(), ...leaveRows(), ...frameRows(), ...rateRows(NO_META, quick), ...rateRows('70 B of meta', quick)]
+  return [...joinRows(), ...leaveRows(), ...frameRows(), ...rateRows(NO_META, quick), ...rateRows(`of ${richMeta(0).length} B`, quick)]
 }
 
 function joinRows(): Row[] {
@@ -48,7 +48,7 @@ function frameRows(): Row[] {
   return [
     atMost(frameRow('frame of one join', join('client', NO_META)), 80),
     frameRow('frame of one join, relayed: its owner is named', join('client', NO_META), ''),
-    frameRow('frame of one join with 74 B of meta', join('client', richMeta(7))),
+    frameRow(`frame of one join with ${richMeta(0).length} B of meta`, join('client', richMeta(7))),
     frameRow('frame of a connect and a join', new MessageSource('client', () => NO_META, 20_000).connects(1)),
     frameRow('frame of one leave', leaves(1, 10_000, 'scattered')),
     atMost(frameRow('frame of an idle heartbeat', IDLE_HEARTBEAT), 32),

@@ -34,7 +34,7 @@ const msgpackr: Encoding = {
   decode: bytes => revive(unpackr.unpack(bytes) as Delta)
 }
 
-/** Ours first, then those it is compared with. */
+/** Ours first, then those it is compared with, which believe what they read: no field is checked but those that make an entry. */
 export const ENCODINGS: readonly Encoding[] = [rollcall, json, msgpackr]
 
 /** Hashes of contents are not sent: the receiver makes them, whatever the encoding. */

@@ -7,39 +7,49 @@ import { SAMPLES, SELF } from './codec-samples.ts'
 import { assertValid } from './codec-validity.ts'
 
 const MUTATIONS = process.env.ROLLCALL_LONG === undefined ? 20_000 : 2_000_000
+/** A long run takes minutes; it is not judged by its time. */
+const LONG_MS = 3_600_000
 const SEED = process.env.ROLLCALL_SEED ?? '1'
 
 const FRAMES = Object.values(SAMPLES).flatMap(message => [encodeMessage(message), encodeMessage(message, { sender: SELF.id })])
 
 describe('codec: hostile bytes', () => {
-  test(`codec: ${MUTATIONS} mutated frames, each is refused with InvalidFrameError or is a message that encodes again (seed ${SEED})`, () => {
-    const random = createRandom(`mutations/${SEED}`)
-    let valid = 0
-    for (let i = 0; i < MUTATIONS; i++) {
-      const bytes = mutate(random)
-      const message = decodeHostile(bytes)
-      if (message !== undefined) {
-        valid++
-        if (valid % 8 === 0) {
-          expect(decodeMessage(encodeMessage(message))).toStrictEqual(message)
+  test(
+    `codec: ${MUTATIONS} mutated frames, each is refused with InvalidFrameError or is a message that encodes again (seed ${SEED})`,
+    () => {
+      const random = createRandom(`mutations/${SEED}`)
+      let valid = 0
+      for (let i = 0; i < MUTATIONS; i++) {
+        const bytes = mutate(random)
+        const message = decodeHostile(bytes)
+        if (message !== undefined) {
+          valid++
+          if (valid % 8 === 0) {
+            expect(decodeMessage(encodeMessage(message))).toStrictEqual(message)
+          }
         }
       }
-    }
-    // Blind mutations that nothing survives, or nothing fails, would test nothing.
-    expect(valid).toBeGreaterThan(MUTATIONS / 100)
-    expect(valid).toBeLessThan(MUTATIONS)
-    expectNoPollution()
-  })
+      // Blind mutations that nothing survives, or nothing fails, would test nothing.
+      expect(valid).toBeGreaterThan(MUTATIONS / 100)
+      expect(valid).toBeLessThan(MUTATIONS)
+      expectNoPollution()
+    },
+    LONG_MS
+  )
 
-  test('codec: random bytes, each is refused with InvalidFrameError or is a message', () => {
-    const random = createRandom(`noise/${SEED}`)
-    for (let i = 0; i < MUTATIONS / 4; i++) {
-      const payload = Uint8Array.from({ length: random.below(80) }, () => random.below(256))
-      decodeHostile(payload)
-      decodeHostile(sealed(16 + random.below(8), payload))
-    }
-    expectNoPollution()
-  })
+  test(
+    'codec: random bytes, each is refused with InvalidFrameError or is a message',
+    () => {
+      const random = createRandom(`noise/${SEED}`)
+      for (let i = 0; i < MUTATIONS / 4; i++) {
+        const payload = Uint8Array.from({ length: random.below(80) }, () => random.below(256))
+        decodeHostile(payload)
+        decodeHostile(sealed(16 + random.below(8), payload))
+      }
+      expectNoPollution()
+    },
+    LONG_MS
+  )
 
   test('codec: every truncation and every frame with a byte more is refused', () => {
     for (const frame of FRAMES) {

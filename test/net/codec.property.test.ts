@@ -4,7 +4,7 @@ import { entryBytes, INTERVAL_BYTES, MARK_BYTES } from '../../src/crdt/index.ts'
 import { decodeMessage, encodeMessage, InvalidFrameError } from '../../src/net/codec.ts'
 import type { Delta, Message } from '../../src/tracker/messages.ts'
 import { delta, message } from './codec-arbitrary.ts'
-import { SAMPLES, SELF } from './codec-samples.ts'
+import { entry, interval, SAMPLES, SELF } from './codec-samples.ts'
 
 /** Room for a few dozen awkward entries; limits have tests of their own. */
 const limits = { frameBytes: 2 ** 20 }
@@ -74,6 +74,23 @@ describe('codec: sizes', () => {
       ),
       { numRuns: 1_000 }
     )
+  })
+
+  test('codec: a full frame of entries that have nothing in common, not longer than their sum', () => {
+    const adds = Array.from({ length: 300 }, (_, i) => {
+      const far = (n: number): number => (i % 2 === 0 ? n * 7 : 2 ** 52 - n * i)
+      const text = (length: number): string => String.fromCharCode(0x4e00 + i * 37).repeat(length)
+      const session = Buffer.from(`${far(31)}${text(4)}`)
+        .toString('base64url')
+        .slice(0, 16)
+      const over = [{ replica: { id: text(20), incarnation: far(11) }, head: far(13) }]
+      const numbers = { connection: far(1), joinedAt: far(2), revision: far(3), epoch: far(5) }
+      return entry(1 + i * 2 ** 43, { topic: text(3), key: text(2), user: text(5), meta: `{"a":"${text(7)}"}`, session, over, ...numbers })
+    })
+    const original: Delta = { type: 'delta', answer: true, intervals: [interval(0, 2 ** 52, { adds })] }
+    const frame = encodeMessage(original, { limits })
+    expect(frame.length).toBeLessThanOrEqual(estimate(original))
+    expect(decodeMessage(frame, { limits })).toStrictEqual(original)
   })
 
   test('codec: idle heartbeat, at most 32 bytes as long as counter and head are below 2^28', () => {
