@@ -1,5 +1,5 @@
 import type { Message } from '../tracker/messages.ts'
-import type { Diff } from '../tracker/types.ts'
+import type { Diff, Presence, Tracker } from '../tracker/types.ts'
 import { InvariantError } from './invariant-error.ts'
 import { macrotask } from './macrotask.ts'
 import { NotSettledError } from './not-settled-error.ts'
@@ -14,8 +14,8 @@ const LOOKS = 20
 
 /** Looks on while a simulation runs. What it finds it reports to `fail`; then the run throws. */
 export interface SimObserver {
-  /** A task of the replica ran, and all promises that it settled. */
-  stepped?(replica: SimReplica): void
+  /** A task of the replica ran, and all promises that it settled. `listed` gives all that it lists now. */
+  stepped?(replica: SimReplica, listed: () => Listing): void
   /** The replica told its users of a change; what it lists has changed already. */
   diff?(replica: SimReplica, diff: Diff): void
   transition?(replica: SimReplica, transition: Transition): void
@@ -24,6 +24,9 @@ export interface SimObserver {
   /** A frame was read. */
   delivered?(from: string, to: string, message: Message): void
 }
+
+/** Everything that a replica lists, by topic. */
+export type Listing = ReadonlyMap<string, readonly Presence[]>
 
 /** Lets virtual time pass, event by event, and stops at the first thing that is wrong. */
 export class Engine {
@@ -103,19 +106,33 @@ export class Engine {
     }
   }
 
+  #look(replica: SimulatedReplica): void {
+    let listing: Listing | undefined
+    const listed = (): Listing => {
+      listing ??= listingOf(replica.tracker)
+      return listing
+    }
+    if (this.#checksSteps) {
+      this.report(replica.name, replica.view.step(listed))
+    }
+    for (const observer of this.observers) {
+      observer.stepped?.(replica, listed)
+    }
+  }
+
   async #afterEvent(): Promise<void> {
     await macrotask()
     for (const replica of this.#touched) {
       if (replica.state !== 'dead') {
-        if (this.#checksSteps) {
-          this.report(replica.name, replica.view.step())
-        }
-        for (const observer of this.observers) {
-          observer.stepped?.(replica)
-        }
+        this.#look(replica)
       }
     }
     this.#touched.clear()
     this.throwFailure()
   }
+}
+
+/** Asked only once per step: a list costs as much as it is long. */
+export function listingOf(tracker: Tracker): Listing {
+  return new Map([...tracker.topics().keys()].map(topic => [topic, [...tracker.list(topic).values()].flat()]))
 }

@@ -86,7 +86,8 @@ export class TopicFold {
 
 const nameOf = ({ key, ref }: { readonly key: string; readonly ref: string }): string => `${key} (${ref})`
 
-function samePresence(a: Presence, b: Presence): boolean {
+/** Whether all fields are equal. */
+export function samePresence(a: Presence, b: Presence): boolean {
   return (
     a.ref === b.ref &&
     a.prevRef === b.prevRef &&

@@ -1,7 +1,7 @@
 import type { Diff, Presence } from '../tracker/types.ts'
 import type { Client } from './client.ts'
 import type { Clients } from './clients.ts'
-import type { SimObserver } from './engine.ts'
+import { type Listing, listingOf, type SimObserver } from './engine.ts'
 import { Reachability } from './reachability.ts'
 import type { SimReplica, Transition } from './simulated-replica.ts'
 import type { Simulation } from './simulation.ts'
@@ -51,16 +51,14 @@ export class Oracle implements SimObserver {
     sim.observe(this)
   }
 
-  stepped(replica: SimReplica): void {
+  stepped(replica: SimReplica, listed: () => Listing): void {
     if (!this.#told.delete(replica) && ++this.#steps % EVERY_SILENT !== 0) {
       return
     }
     const shown = new Map<string, Presence>()
-    for (const topic of replica.tracker.topics().keys()) {
-      for (const presences of replica.tracker.list(topic).values()) {
-        for (const presence of presences) {
-          this.#checkListed(replica, topic, presence, shown)
-        }
+    for (const [topic, presences] of listed()) {
+      for (const presence of presences) {
+        this.#checkListed(replica, topic, presence, shown)
       }
     }
     for (const client of this.#clients.all) {
@@ -117,10 +115,8 @@ export class Oracle implements SimObserver {
       if (replica.state !== 'running') {
         continue
       }
-      const listed = [...replica.tracker.topics().keys()].flatMap(topic =>
-        [...replica.tracker.list(topic).values()]
-          .flat()
-          .map(({ key, meta, replica: at }) => `${topic} ${key} ${JSON.stringify(meta)} at ${at}`)
+      const listed = [...listingOf(replica.tracker)].flatMap(([topic, presences]) =>
+        presences.map(({ key, meta, replica: at }) => `${topic} ${key} ${JSON.stringify(meta)} at ${at}`)
       )
       const wrong = [...difference('lists, nobody wants:', listed, wanted), ...difference('does not list:', wanted, listed)]
       const users = [...new Set(replica.tracker.users()).symmetricDifference(online)].map(user => `has wrong: user ${user}`)

@@ -1,4 +1,5 @@
-import type { Diff, Tracker } from '../tracker/types.ts'
+import type { Diff, Presence, Tracker } from '../tracker/types.ts'
+import { type Listing, listingOf } from './engine.ts'
 import { differences, TopicFold } from './fold.ts'
 
 /** Something a replica showed that it must not show. */
@@ -51,7 +52,7 @@ export class ViewCheck {
     const findings = fold.apply(diff).map(fault => ({ invariant: 'I3', finding: `diff of ${diff.topic}: ${fault}` }))
     this.#presences += fold.size
     if (this.#isSmall()) {
-      findings.push(...this.#topic(diff.topic))
+      findings.push(...this.#topic(diff.topic, [...this.#tracker.list(diff.topic).values()].flat()))
     }
     if (fold.size === 0) {
       this.#folds.delete(diff.topic)
@@ -69,27 +70,25 @@ export class ViewCheck {
   }
 
   /** After a step: compares everything when something was told and that is cheap, else now and then. */
-  step(): Finding[] {
+  step(listed: () => Listing): Finding[] {
     const every = this.#isSmall() ? (this.#told ? 1 : EVERY_SILENT) : EVERY
     this.#told = false
-    return ++this.#steps % every === 0 ? this.all() : []
+    return ++this.#steps % every === 0 ? this.#compare(listed()) : []
   }
 
   all(): Finding[] {
+    return this.#compare(listingOf(this.#tracker))
+  }
+
+  #compare(listing: Listing): Finding[] {
     const findings: Finding[] = []
-    const listed = this.#tracker.topics()
-    for (const topic of new Set([...listed.keys(), ...this.#folds.keys()])) {
-      findings.push(...this.#topic(topic))
-    }
-    for (const [topic, counted] of listed) {
-      const list = this.#tracker.list(topic)
-      const presences = [...list.values()].reduce((sum, metas) => sum + metas.length, 0)
-      if (counted.keys !== list.size || counted.presences !== presences) {
-        findings.push({
-          invariant: 'I2',
-          finding: `count of ${topic} is ${JSON.stringify(counted)}, listed are ${list.size} keys, ${presences} presences`
-        })
+    for (const topic of this.#folds.keys()) {
+      if (!listing.has(topic)) {
+        findings.push(...this.#topic(topic, []))
       }
+    }
+    for (const [topic, presences] of listing) {
+      findings.push(...this.#topic(topic, presences), ...this.#count(topic, presences))
     }
     const users = new Set(this.#tracker.users())
     const wrong = [...users.symmetricDifference(this.#online)]
@@ -102,12 +101,24 @@ export class ViewCheck {
     return findings
   }
 
+  #count(topic: string, presences: readonly Presence[]): Finding[] {
+    const counted = this.#tracker.count(topic)
+    const keys = new Set(presences.map(({ key }) => key)).size
+    return counted.keys === keys && counted.presences === presences.length
+      ? []
+      : [
+          {
+            invariant: 'I2',
+            finding: `count of ${topic} is ${JSON.stringify(counted)}, listed are ${keys} keys, ${presences.length} presences`
+          }
+        ]
+  }
+
   #isSmall(): boolean {
     return this.#presences <= SMALL
   }
 
-  #topic(topic: string): Finding[] {
-    const listed = [...this.#tracker.list(topic).values()].flat()
+  #topic(topic: string, listed: readonly Presence[]): Finding[] {
     const fold = this.#folds.get(topic)
     if (fold === undefined ? listed.length === 0 : fold.equals(listed)) {
       return []

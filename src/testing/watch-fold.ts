@@ -1,4 +1,5 @@
 import type { DiffEvent, Presence, WatchEvent } from '../tracker/types.ts'
+import { samePresence } from './fold.ts'
 
 /**
  * What a watcher knows: a snapshot, then diffs, or the answer to a token. Unlike `TopicFold` it takes what it is told: after a hop it may be
@@ -9,6 +10,17 @@ export class WatchFold {
 
   presences(): Presence[] {
     return [...this.#presences.values()]
+  }
+
+  /** Whether these are the same presences; what was there before the last update aside, which only those know who saw it. */
+  shows(presences: readonly Presence[]): boolean {
+    return (
+      presences.length === this.#presences.size &&
+      presences.every(presence => {
+        const known = this.#presences.get(nameOf(presence))
+        return known !== undefined && samePresence({ ...known, prevRef: presence.prevRef }, presence)
+      })
+    )
   }
 
   apply(event: WatchEvent): void {
