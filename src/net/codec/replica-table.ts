@@ -98,10 +98,6 @@ export class ReplicaTable {
     }
   }
 
-  get size(): number {
-    return this.#refs.length
-  }
-
   id(index: number): ReplicaId {
     const id = index === 0 ? this.#sender : this.#ids[index - 1]
     if (id === undefined) {
