@@ -188,11 +188,15 @@ export class Oracle implements SimObserver {
     }
   }
 
+  /** Its client has wanted it for so long that all must know. */
   #isWished(client: Client, topic: string, presence: Presence): boolean {
+    const { nowMs } = this.#sim
+    const wish = client.wishes.get(topic)
     return (
       client.identity === presence.meta.s &&
-      client.wishes.get(topic)?.n !== undefined &&
-      this.#sim.nowMs - client.kickedAtMs > this.#options.knownMs
+      wish?.n !== undefined &&
+      nowMs - wish.sinceMs >= CROSSING_MS &&
+      nowMs - client.kickedAtMs > this.#options.knownMs
     )
   }
 
