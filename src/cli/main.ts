@@ -18,7 +18,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await createProgram(commands, packageVersion()).parseAsync(process.argv)
 } catch (error) {
-  process.exitCode = report(error)
+  // At once: half of a replica may be running.
+  process.exit(report(error))
 }
 
 function report(error: unknown): number {

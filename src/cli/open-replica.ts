@@ -3,6 +3,7 @@ import { createReplica, type ReplicaOptions } from '../net/libp2p/replica.ts'
 import type { TrackerOptions } from '../tracker/options.ts'
 import { codeOf, messageOf, UsageError } from './errors.ts'
 import type { ReplicaHandle } from './replica.ts'
+import { inFlags } from './tuning.ts'
 
 export interface OpenReplicaOptions {
   readonly cluster: string
@@ -68,6 +69,7 @@ function asUsageError(error: unknown, { listen }: OpenReplicaOptions): unknown {
   }
   switch (error.name) {
     case 'InvalidOptionsError':
+      return new UsageError(inFlags(error.message))
     case 'KeyFileError':
       return new UsageError(error.message)
     case 'AdmissionRequiredError':

@@ -45,6 +45,7 @@ export function createProgram(commands: Commands, version: string): Command {
     .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', EXAMPLES)
     .showSuggestionAfterError()
+    .showHelpAfterError('(rollcall --help, or rollcall help COMMAND, tells what there is)')
     .configureHelp({ helpWidth: Math.min(120, process.stdout.columns ?? 100), sortSubcommands: false })
     .exitOverride()
   const add = (spec: string, about: string, table: SettingTable, run: Run): Command => {

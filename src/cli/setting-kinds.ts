@@ -4,7 +4,7 @@ import { DURATION_ALLOWED, parseDuration, writeDuration } from './durations.ts'
 export interface Kind<T> {
   /** Undefined when it is not allowed. */
   read(raw: unknown): T | undefined
-  /** Completes "X is Y, allowed is …". */
+  /** Completes "X is Y, allowed: …". */
   readonly allowed: string
   /** In `--help`: `<duration>`. Empty for a switch. */
   readonly placeholder: string

@@ -71,12 +71,16 @@ function presentEnv(env: Sources['env'], name: string): string | undefined {
 function accept<T>(kind: Kind<T>, raw: unknown, where: string): T {
   const value = kind.read(raw)
   if (value === undefined) {
-    throw new UsageError(`${where} is ${show(raw)}, allowed is ${kind.allowed}`)
+    throw new UsageError(`${where} is ${show(raw)}, allowed: ${kind.allowed}`)
   }
   return value
 }
 
-const show = (raw: unknown): string => (typeof raw === 'string' ? raw || '""' : (JSON.stringify(raw) ?? String(raw)))
+function show(raw: unknown): string {
+  const isFlags = Array.isArray(raw) && raw.every(item => typeof item === 'string')
+  const text = isFlags ? raw.join(',') : raw
+  return typeof text === 'string' ? text || '""' : (JSON.stringify(text) ?? String(text))
+}
 
 /** @throws UsageError for a name in the file that no command knows; `known` are all commands' names. */
 export function refuseUnknownNames(path: string, values: object, known: readonly string[]): void {

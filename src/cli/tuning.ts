@@ -1,4 +1,5 @@
-import { DEFAULTS, type TrackerOptions } from '../tracker/options.ts'
+import { DEFAULTS, resolveOptions, type TrackerOptions } from '../tracker/options.ts'
+import { messageOf, UsageError } from './errors.ts'
 import { duration, integer, number } from './setting-kinds.ts'
 import type { Settings } from './settings.ts'
 
@@ -93,9 +94,13 @@ export const TUNING = {
   }
 } as const
 
-/** As `createTracker` takes them. Relations between them (ttl and heartbeat interval …) are checked there. */
+/**
+ * As `createTracker` takes them.
+ *
+ * @throws UsageError when two of them contradict each other (ttl and heartbeat interval, …).
+ */
 export function trackerOptions(settings: Settings<typeof TUNING>): Omit<TrackerOptions, 'transport' | 'environment' | 'cluster'> {
-  return {
+  const options = {
     heartbeatIntervalMs: settings.heartbeatInterval,
     ttlMs: settings.ttl,
     graceMs: settings.grace,
@@ -107,4 +112,35 @@ export function trackerOptions(settings: Settings<typeof TUNING>): Omit<TrackerO
     readyTimeoutMs: settings.readyTimeout,
     limits: { connections: settings.maxConnections }
   }
+  try {
+    resolveOptions(options)
+  } catch (error) {
+    throw new UsageError(inFlags(messageOf(error)))
+  }
+  return options
+}
+
+const OPTION_FLAGS: ReadonlyMap<string, string> = new Map([
+  ['gossip.heartbeatIntervalMs', '--gossip-heartbeat'],
+  ['gossip.flushWindowMs', '--flush-window'],
+  ['gossip.periodMs', '--gossip-period'],
+  ['detector.suspectPhi', '--suspect-phi'],
+  ['detector.downPhi', '--down-phi'],
+  ['detector.acceptablePauseMs', '--acceptable-pause'],
+  ['limits.connections', '--max-connections'],
+  ['heartbeatIntervalMs', '--heartbeat-interval'],
+  ['ttlMs', '--ttl'],
+  ['graceMs', '--grace'],
+  ['lastSeenMs', '--last-seen'],
+  ['permdownAfterMs', '--permdown-after'],
+  ['isolationHoldMs', '--isolation-hold'],
+  ['readyTimeoutMs', '--ready-timeout']
+])
+
+/** A message of the tracker about its options, in the names that a person at the command line gave them. */
+export function inFlags(message: string): string {
+  return [...OPTION_FLAGS].reduce(
+    (text, [option, flag]) => text.replaceAll(new RegExp(`(?<![\\w.-])${option.replace('.', '\\.')}\\b`, 'g'), flag),
+    message
+  )
 }

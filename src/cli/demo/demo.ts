@@ -54,6 +54,8 @@ export class Demo {
   readonly #measures: Measures
   readonly #people: People
   readonly #conditions: ReplicaCondition[] = Array.from({ length: REPLICAS }, () => 'starting')
+  /** When the run is over, whatever ended it: no replica is started any more. */
+  readonly #over = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
   #snapshots: (WorkerSnapshot | undefined)[] = []
   #startMs = sharedNowMs()
@@ -84,12 +86,14 @@ export class Demo {
   /** Resolves when it is over and the processes are gone. */
   async run(): Promise<void> {
     const { signal } = this.#options
+    signal.addEventListener('abort', () => this.#over.abort(), { once: true })
     try {
       await Promise.race([this.#start(), aborted(signal)])
       if (!signal.aborted) {
         await Promise.race([this.#drive(), aborted(signal)])
       }
     } finally {
+      this.#over.abort()
       await this.#fleet.stop()
     }
   }
@@ -167,7 +171,7 @@ export class Demo {
     const observers = [0, 1, 2].filter(replica => replica !== plan.replica)
     this.narrator.begins(fault as Extract<Fault, { replica: number }>, observers, elapsedMs)
     this.#conditions[plan.replica] = plan.kind === 'kill' ? 'killed' : plan.kind === 'stop' ? 'stopped' : 'paused'
-    const { signal } = this.#options
+    const { signal } = this.#over
     const wait = (ms: number): Promise<void> => setTimeout(ms, undefined, { signal }).catch(() => undefined)
     await this.#driver.run(fault, wait).catch(() => undefined)
     if (signal.aborted) {

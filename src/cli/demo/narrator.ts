@@ -82,7 +82,7 @@ export class Narrator {
       'good',
       fault.kind === 'pause'
         ? `${name} goes on. It empties no room for having slept ${formatDuration(atMs - (plot?.beganMs ?? atMs))}.`
-        : `${name} is started again, and lists ${peopleWord(listed)} one round trip later.`
+        : `${name} is started again, and lists ${peopleWord(listed)} as soon as it has met the others.`
     )
   }
 

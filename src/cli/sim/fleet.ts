@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadOrCreateKey } from '../../net/libp2p/key-file.ts'
 import type { TrackerOptions } from '../../tracker/options.ts'
+import { CommandError } from '../errors.ts'
 import { freePort } from './ports.ts'
 import { type LinkMode, LinkProxy } from './proxy.ts'
 import { WorkerHandle } from './worker-handle.ts'
@@ -14,6 +15,8 @@ export interface FleetOptions {
   readonly options: Omit<TrackerOptions, 'transport' | 'environment' | 'cluster'>
   readonly clientHeartbeatMs: number
   readonly listener: FleetListener
+  /** Replicas dial each other without proxies: nothing can be cut or counted, and nothing is added to latencies. Default false. */
+  readonly direct?: boolean
 }
 
 export interface FleetListener {
@@ -47,6 +50,7 @@ export class Fleet {
   readonly #members: Member[] = []
   /** proxies[from][to]; the diagonal is not used. */
   readonly #proxies: LinkProxy[][] = []
+  #stopped = false
 
   constructor(options: FleetOptions) {
     this.#options = options
@@ -69,8 +73,8 @@ export class Fleet {
     return this.#members[replica]?.worker
   }
 
-  /** Makes keys and links, then starts all processes. Resolves when each listens. */
-  async start(): Promise<void> {
+  /** Makes keys and links, then starts the processes; `running` of them, all by default. Resolves when each listens. */
+  async start(running = this.size): Promise<void> {
     for (let from = 0; from < this.size; from++) {
       const identity = join(this.#directory, `${replicaName(from)}.key`)
       const key = await loadOrCreateKey(identity)
@@ -78,11 +82,14 @@ export class Fleet {
       this.#proxies.push(Array.from({ length: this.size }, () => new LinkProxy()))
     }
     await Promise.all(this.#links().map(([, , proxy]) => proxy.start()))
-    await Promise.all(this.#members.map((_, replica) => this.startReplica(replica)))
+    await Promise.all(this.#members.slice(0, running).map((_, replica) => this.startReplica(replica)))
   }
 
-  /** Starts a replica that is not running. Its id is that of before. */
+  /** Starts a replica that is not running. Its id is that of before. Throws CommandError when it cannot start, or the fleet has stopped. */
   async startReplica(replica: number): Promise<void> {
+    if (this.#stopped) {
+      throw new CommandError('the fleet has stopped')
+    }
     const member = this.#members[replica] as Member
     const life = ++member.lives
     const worker = new WorkerHandle(
@@ -145,6 +152,7 @@ export class Fleet {
 
   /** Ends all processes and links, and removes the keys. */
   async stop(): Promise<void> {
+    this.#stopped = true
     await Promise.all(this.#members.map((_, replica) => this.killReplica(replica)))
     await Promise.all(this.#links().map(([, , proxy]) => proxy.stop()))
     rmSync(this.#directory, { recursive: true, force: true })
@@ -158,7 +166,10 @@ export class Fleet {
 
   #peersOf(replica: number): string[] {
     const row = this.#proxies[replica] as LinkProxy[]
-    return row.flatMap((proxy, to) => (to === replica ? [] : [`/ip4/127.0.0.1/tcp/${proxy.port}/p2p/${this.idOf(to)}`]))
+    return this.#members.flatMap(({ id, port }, to) => {
+      const dialled = this.#options.direct ? port : row[to]?.port
+      return to === replica ? [] : [`/ip4/127.0.0.1/tcp/${dialled}/p2p/${id}`]
+    })
   }
 
   async #aim(replica: number, port: number): Promise<void> {

@@ -35,7 +35,11 @@ export function generateTrace(options: GeneratorOptions): Trace {
   const events: TraceEvent[] = []
   churn(options, places, random.fork('churn'), events)
   const whole = [...events, ...massLeaves(options, places, random.fork('mass'))].sort((a, b) => a.ms - b.ms)
-  return { name: `generated, seed ${options.seed}`, events: consistent(whole), lengthMs: options.lengthMs }
+  return {
+    name: `generated, seed ${options.seed}`,
+    events: consistent(whole.filter(event => event.ms <= options.lengthMs)),
+    lengthMs: options.lengthMs
+  }
 }
 
 // Two places for every user, in topics of very different sizes.
@@ -93,7 +97,7 @@ function massLeaves({ lengthMs }: GeneratorOptions, places: readonly Place[], ra
   return events
 }
 
-// Drops joins of who is there, leaves of who is not, and what lies past the end.
+// Drops joins of who is there, and leaves of who is not.
 function consistent(events: readonly TraceEvent[]): TraceEvent[] {
   const present = new Set<string>()
   return events.filter(({ topic, user, kind }) => {

@@ -123,7 +123,10 @@ export class Simulation {
     }
     checks.stop()
     numbers.stop()
-    await Promise.all([faults, checks.done, numbers.done])
+    await Promise.all([checks.done, numbers.done])
+    // Interrupted: what is broken stays so.
+    faults.catch(() => undefined)
+    await (signal.aborted ? undefined : faults)
   }
 
   #startFaults(): Promise<unknown> {

@@ -79,7 +79,7 @@ async function collect(path: string, lines: AsyncIterable<string>, events: Trace
 function parseLine(path: string, number: number, line: string, last: number): TraceEvent {
   const [ms, topic, user, kind, ...rest] = line.split(',')
   const bad = (why: string): UsageError => new UsageError(`--trace ${path}: line ${number} ${why}: ${line.slice(0, 80)}`)
-  if (!topic || !user || rest.length > 0) {
+  if (!topic || !user || kind === undefined || rest.length > 0) {
     throw bad(`has not the four fields ${HEADER}`)
   }
   if (kind !== 'join' && kind !== 'leave') {
