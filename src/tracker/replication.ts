@@ -1,18 +1,17 @@
 import type { PullRequest } from '../crdt/delta-interval.ts'
 import { type ReplicaId, type ReplicaRef, sameRef } from '../crdt/dot.ts'
-import type { Bye, Delta, Digest, Heartbeat, Hello, Message, Pull, Stale } from './messages.ts'
+import type { Delta, Digest, Heartbeat, Hello, Message, Pull } from './messages.ts'
 import { AntiEntropy } from './replication/anti-entropy.ts'
 import type { Core } from './replication/core.ts'
 import { Greeting } from './replication/greeting.ts'
 import { Heartbeats } from './replication/heartbeats.ts'
 import { Intake } from './replication/intake.ts'
 import type { Peer } from './replication/peers.ts'
+import { Reception } from './replication/reception.ts'
 import type { LinkLoss, TransportListener } from './transport.ts'
 
 /** A link that was closed without a goodbye, and is not opened again within so long, makes its replica suspect. */
 const HINT_MS = 500
-/** Two of one id are reported at most once in so long. */
-const DUPLICATE_NOTICE_MS = 60_000
 
 /**
  * The gossip state machine: streams and messages come in, each is one step. Decides who is heard; what a message means is in the files
@@ -23,6 +22,7 @@ export class Replication implements TransportListener {
   readonly heartbeats: Heartbeats
   readonly antiEntropy: AntiEntropy
   readonly #intake: Intake
+  readonly #reception: Reception
   readonly #core: Core
   readonly #step: (run: () => void) => void
 
@@ -33,6 +33,7 @@ export class Replication implements TransportListener {
     this.heartbeats = new Heartbeats(core)
     this.antiEntropy = new AntiEntropy(core)
     this.#intake = new Intake(core)
+    this.#reception = new Reception(core, this.greeting, this.antiEntropy)
   }
 
   start(): void {
@@ -93,7 +94,7 @@ export class Replication implements TransportListener {
 
   tick(nowMs: number): void {
     this.#core.sources.tick(nowMs)
-    this.#giveUpNewcomer(nowMs)
+    this.#reception.giveUpNewcomer(nowMs)
   }
 
   /** The stream, if there is one, is gone: a hint that its replica is too. */
@@ -111,7 +112,7 @@ export class Replication implements TransportListener {
       member.unlink(nowMs)
       member.hintAtMs = nowMs + HINT_MS
     }
-    this.#giveUpNewcomer(nowMs)
+    this.#reception.giveUpNewcomer(nowMs)
   }
 
   #dispatch(peer: Peer, message: Message): void {
@@ -123,10 +124,10 @@ export class Replication implements TransportListener {
         this.#heartbeat(peer, message)
         break
       case 'bye':
-        this.#bye(peer, message)
+        this.#reception.bye(peer, message)
         break
       case 'stale':
-        this.#stale(peer, message)
+        this.#reception.stale(peer, message)
         break
       default:
         if (this.#alive(peer)) {
@@ -134,29 +135,6 @@ export class Replication implements TransportListener {
         } else {
           this.#core.counters.add('unknownRejected')
         }
-    }
-  }
-
-  #stale(peer: Peer, stale: Stale): void {
-    if (stale.rejected.id !== this.#core.map.self.id) {
-      this.#passOn(peer, stale)
-      return
-    }
-    if (sameRef(stale.rejected, this.#core.map.self) && stale.known >= stale.rejected.incarnation) {
-      peer.opinion = 'rejects'
-    }
-    if (this.#core.own.stale(stale)) {
-      this.greeting.send(peer)
-    }
-  }
-
-  /** A notice for one who does not hear its sender: towards it, by the way on which it is heard, which has no circles. */
-  #passOn(peer: Peer, stale: Stale): void {
-    const { membership, reach, transport } = this.#core
-    const member = membership.current(stale.rejected)
-    const next = member?.linked ? member.ref.id : reach.relayOf(stale.rejected.id)
-    if (member !== undefined && member.status !== 'down' && next !== undefined && next !== peer.id && !stale.tooFarAhead) {
-      transport.send(next, { ...stale, beats: false })
     }
   }
 
@@ -183,102 +161,29 @@ export class Replication implements TransportListener {
   }
 
   #hello(peer: Peer, hello: Hello): void {
-    const { options, membership, environment, reach } = this.#core
-    if (hello.replica.id !== peer.id || hello.cluster !== options.cluster) {
-      this.#violation(peer, hello.replica.id === peer.id ? `cluster ${hello.cluster}` : `hello of ${hello.replica.id}`)
-      return
-    }
-    const result = membership.greet(hello.replica, hello.graceMs, environment.monotonicMs())
-    if (result === 'full') {
-      this.#core.transport.disconnect(peer.id, `limits.replicas (${options.limits.replicas}) is reached`)
-      return
-    }
-    if (!('ref' in result)) {
-      this.#reject(peer, hello.replica)
-      return
-    }
-    peer.restart(hello.replica, hello.digest)
-    peer.unreached = new Set(hello.unreached)
-    peer.answered(environment.monotonicMs())
-    reach.changed()
-    this.#pull(peer, this.greeting.answer(peer, hello))
-    this.#takeDigest(peer)
-    this.#intake.announced(result)
-  }
-
-  #takeDigest(peer: Peer): void {
-    const wasAsked = this.greeting.wasAskedForAll(peer)
-    if (this.greeting.isPending) {
-      return
-    }
-    for (const entry of [...peer.digest.values()]) {
-      this.antiEntropy.consider(peer, entry, wasAsked ? 'asked' : 'now')
-    }
-    this.#core.sources.told(peer.id)
-    if (wasAsked) {
-      this.#fetchFromAll()
+    const requests = this.#reception.hello(peer, hello)
+    if (requests !== undefined) {
+      this.#pull(peer, requests)
+      this.#reception.takeDigest(peer)
+      this.#announced(hello.replica)
     }
   }
 
-  #giveUpNewcomer(nowMs: number): void {
-    const { peers } = this.#core
-    if (this.greeting.giveUp(id => peers.get(id) === undefined, nowMs)) {
-      this.#fetchFromAll()
-    }
-  }
-
-  #fetchFromAll(): void {
-    for (const peer of this.#core.peers.greeted()) {
-      this.antiEntropy.fetchFrom(peer)
+  #announced(ref: ReplicaRef): void {
+    const member = this.#core.membership.current(ref)
+    if (member !== undefined) {
+      this.#intake.announced(member)
     }
   }
 
   #heartbeat(peer: Peer, heartbeat: Heartbeat): void {
-    const { membership } = this.#core
     if (heartbeat.replica.id !== peer.id) {
-      this.#violation(peer, `heartbeat of ${heartbeat.replica.id}`)
+      this.#reception.violation(peer, `heartbeat of ${heartbeat.replica.id}`)
     } else if (peer.ref !== null && sameRef(peer.ref, heartbeat.replica)) {
       this.heartbeats.received(peer, heartbeat)
-      const member = membership.current(heartbeat.replica)
-      if (member !== undefined) {
-        this.#intake.announced(member)
-      }
+      this.#announced(heartbeat.replica)
     } else {
-      this.#reject(peer, heartbeat.replica)
-    }
-  }
-
-  /** INV-32: whoever is not taken is told why; one of whom nothing is known, that its hello is missing. */
-  #reject(peer: Peer, rejected: ReplicaRef): void {
-    const { membership, environment, transport, counters, listener } = this.#core
-    const nowMs = environment.monotonicMs()
-    const rejection = membership.reject(rejected, nowMs) ?? { known: 0, beats: false, tooFarAhead: false }
-    counters.add('staleRejected')
-    transport.send(peer.id, { type: 'stale', rejected, ...rejection })
-    const member = membership.members.get(peer.id)
-    if (rejection.beats && member !== undefined && nowMs - member.duplicateNoticeMs >= DUPLICATE_NOTICE_MS) {
-      member.duplicateNoticeMs = nowMs
-      counters.add('duplicateReplicas')
-      listener.emit('replica:duplicate', { ...member.ref })
-    }
-  }
-
-  /** Counts only on its owner's stream, and for the incarnation that said hello there. */
-  #bye(peer: Peer, { replica, head, announce }: Bye): void {
-    const { membership, sources, environment, reach } = this.#core
-    const member = peer.ref !== null && sameRef(peer.ref, replica) ? membership.current(replica) : undefined
-    if (member === undefined) {
-      return
-    }
-    const nowMs = environment.monotonicMs()
-    membership.standing.leave(member, head, nowMs)
-    peer.ref = null
-    reach.changed()
-    if (announce) {
-      membership.remove(member, 'left', nowMs)
-    } else {
-      sources.lost(peer.id)
-      sources.need(replica, head)
+      this.#reception.reject(peer, heartbeat.replica)
     }
   }
 
@@ -296,10 +201,5 @@ export class Replication implements TransportListener {
         outbox.answer(peer, request)
       }
     }
-  }
-
-  #violation(peer: Peer, reason: string): void {
-    this.#core.counters.add('invalid')
-    this.#core.transport.disconnect(peer.id, reason)
   }
 }
