@@ -44,7 +44,8 @@ export function watchLine(event: WatchEvent): string {
     return `snapshot ${event.topic} (${event.reason}) ${event.presences.map(presence => `${nameOf(presence)} at ${presence.replica}`).join(' ')}`
   }
   const replaced = event.replace.map(({ replica, presences }) => `replace ${replica}: ${presences.map(nameOf).join(' ')}`)
-  return [diffLine(event), ...replaced].join(' ')
+  const reset = event.resets.map(({ key, presence }) => `reset ${key}${presence === null ? '' : ` to ${nameOf(presence)}`}`)
+  return [diffLine(event), ...replaced, ...reset].join(' ')
 }
 
 const nameOf = ({ key, ref, meta }: Presence): string => `${key} ${ref} ${JSON.stringify(meta)}`

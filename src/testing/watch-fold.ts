@@ -49,6 +49,16 @@ export class WatchFold {
         this.#presences.set(nameOf(presence), presence)
       }
     }
+    for (const { key, session, presence } of event.resets) {
+      for (const [name, known] of this.#presences) {
+        if (known.key === key && known.ref.startsWith(`${session}.`)) {
+          this.#presences.delete(name)
+        }
+      }
+      if (presence !== null) {
+        this.#presences.set(nameOf(presence), presence)
+      }
+    }
   }
 
   #applyDiff({ replicas, leaves, updates, moves, joins }: DiffEvent): void {
