@@ -28,7 +28,7 @@ type Samples = Map<string, number[]>
 
 export async function run({ quick }: BenchOptions): Promise<Row[]> {
   const count = quick ? 100_000 : 1_000_000
-  const repetitions = quick ? 3 : 5
+  const repetitions = 3
   const [table, naive]: [Samples, Samples] = [new Map(), new Map()]
   const both = (ofNaive: Samples, ofTable: Samples, size: number, seed: string): void => {
     measure(ofNaive, createWorkload(size, size / 2, seed), work => new NaiveFleet(work))
