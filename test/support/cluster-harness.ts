@@ -38,6 +38,8 @@ class Direction {
   /** Frames of state that may be under way; beyond them `send` gives false until one has arrived. */
   window = Number.POSITIVE_INFINITY
   underWay = 0
+  /** So many of the next frames are lost. */
+  lose = 0
   /** Frames that `send` was asked to take and did not. */
   refused = 0
   readonly held: Frame[] = []
@@ -418,7 +420,9 @@ export class World {
     const decoded = decodeMessage(encoded, { sender: from })
     const frame: Frame = { from, to, message: decoded, bytes: encoded.length, sentMs: this.clock.nowMs }
     this.sent.push(frame)
-    if (direction.mode === 'hold') {
+    if (direction.lose > 0) {
+      direction.lose--
+    } else if (direction.mode === 'hold') {
       direction.held.push(frame)
     } else if (direction.mode === 'flow') {
       const { epoch } = direction

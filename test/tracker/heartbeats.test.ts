@@ -58,6 +58,9 @@ describe('heartbeats', () => {
   it('counters are relayed only for those that the receiver has no stream to, with their age', () => {
     const world = new World()
     world.line('a', 'b', 'c')
+    world.start('x')
+    world.link('a', 'x')
+    world.link('b', 'x')
     world.run(20_000)
     const fromB = world.frames('heartbeat', frame => frame.from === 'b' && frame.to === 'a' && frame.sentMs > 10_000)
     for (const frame of fromB) {
@@ -70,7 +73,11 @@ describe('heartbeats', () => {
     world.run(2_000)
     const fromMs = world.clock.nowMs
     world.run(5_000)
-    expect(world.frames('heartbeat', frame => frame.sentMs > fromMs).every(frame => heartbeat(frame).relayed.length === 0)).toBe(true)
+    expect(
+      world
+        .frames('heartbeat', frame => frame.sentMs > fromMs)
+        .every(frame => heartbeat(frame).relayed.every(one => one.replica.id === 'x' || one.replica.id === 'c'))
+    ).toBe(true)
   })
 
   it('INV-45: many paths to one that is out of reach: settle on one, nobody waits in a circle, and each event comes once', () => {
@@ -123,11 +130,11 @@ describe('heartbeats', () => {
     expect(a.list()).toEqual(['x'])
   })
 
-  it('pub-B21: 20 MB of state on the way: heartbeats pass, and nobody is judged', () => {
+  it('pub-B21: megabytes of state on a slow link: heartbeats pass, and nobody is judged', () => {
     const world = new World()
     const a = world.start('a')
     const b = world.start('b')
-    for (let i = 0; i < 20_000; i++) {
+    for (let i = 0; i < 5_000; i++) {
       a.map.add({
         topic: 'room',
         key: `k${i}`,
@@ -142,12 +149,12 @@ describe('heartbeats', () => {
       })
     }
     world.direction('a', 'b').window = 1
-    world.direction('a', 'b').latencyMs = 200
+    world.direction('a', 'b').latencyMs = 700
     world.link('a', 'b')
     world.run(20_000)
-    expect(b.list().length).toBeLessThan(20_000)
+    expect(b.list().length).toBeLessThan(5_000)
     world.run(60_000)
-    expect(b.list()).toHaveLength(20_000)
+    expect(b.list()).toHaveLength(5_000)
     expect(a.stat('suspicions') + b.stat('suspicions')).toBe(0)
     expect(b.stat('stalls')).toBe(0)
   })

@@ -207,6 +207,28 @@ describe('replication: catching up', () => {
     expect(nodes.some(node => node.cluster.partial)).toBe(false)
   })
 
+  for (const [name, losses] of [
+    ['one hello', [1, 0]],
+    ['both hellos', [1, 1]],
+    ['a hello and all that follows it for a second', [3, 0]]
+  ] as const) {
+    it(`a stream on which ${name} is lost: says it again, and nothing is missing`, () => {
+      const world = new World()
+      const a = world.start('a')
+      const b = world.start('b')
+      a.track('x')
+      b.track('y')
+      world.direction('a', 'b').lose = losses[0]
+      world.direction('b', 'a').lose = losses[1]
+      world.link('a', 'b')
+      world.run(5_000)
+      sameEverywhere([a, b], 2)
+      const fromMs = world.clock.nowMs
+      world.run(10_000)
+      expect(world.frames(undefined, frame => frame.sentMs >= fromMs && frame.message.type !== 'heartbeat')).toEqual([])
+    })
+  }
+
   it('R7: a state of many frames comes in slices within the limit, goes on where it was cut, and heartbeats are not held up', () => {
     const world = new World()
     const a = world.start('a', { maxFrameBytes: 16_384 })
