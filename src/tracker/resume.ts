@@ -158,11 +158,12 @@ function collectNew({ view }: ResumeContext, topic: TopicNode, token: Version, t
 
 /**
  * What is shown of a replaced replica is dropped: with it goes, where an entry of its was shown as of the token, an identity that another origin shows
- * here. Which those are cannot be known, only which it may be.
+ * here; and where another's was shown, a closed entry of its may hide that here. Which those are cannot be known, only which it may be.
  */
 function collectShared(topic: TopicNode, replaced: ReadonlySet<ReplicaId>, touched: TouchedMap): void {
   for (const slot of topic.slots()) {
-    if (slot.shownOrigin !== null && !replaced.has(slot.shownOrigin.ref.id) && isShared(slot.session)) {
+    const { shownOrigin } = slot
+    if (isShared(slot.session) && (shownOrigin === null ? slot.entry !== null : !replaced.has(shownOrigin.ref.id))) {
       touch(touched, slot.key, slot.session, null, true)
     }
   }
