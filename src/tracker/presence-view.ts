@@ -98,7 +98,8 @@ export class PresenceView {
     if (slot === undefined) {
       return
     }
-    const several = slot.more !== null
+    // What was closed here may hide a later entry elsewhere, until it is known there to be gone.
+    const several = slot.more !== null || before.state === EntryState.closed
     if (after !== undefined) {
       slot.put(origin, after)
     } else if (slot.remove(origin, before.counter) && slot.entry === null && slot.shown !== null && before.state !== EntryState.closed) {
