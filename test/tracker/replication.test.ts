@@ -207,6 +207,21 @@ describe('replication: catching up', () => {
     expect(nodes.some(node => node.cluster.partial)).toBe(false)
   })
 
+  it('a stream that takes nothing at first: the hello goes out when it drains, and still asks for everything', () => {
+    const world = new World()
+    const [a] = world.mesh('a', 'b') as [Node, Node]
+    a.track('x')
+    world.run(2_000)
+    const c = world.start('c')
+    world.direction('c', 'b').window = 0
+    world.link('c', 'b')
+    world.run(50)
+    world.direction('c', 'b').window = 1
+    world.unblock('c', 'b')
+    world.run(40)
+    expect(c.list()).toEqual(['x'])
+  })
+
   for (const [name, losses] of [
     ['one hello', [1, 0]],
     ['both hellos', [1, 1]],

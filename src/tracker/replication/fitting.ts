@@ -4,12 +4,12 @@ import { utf8Length } from '../../crdt/encoded-size.ts'
 /** What an id costs in a message besides its text, with a ref, heads, a hash and a cursor: an upper bound, in bytes. */
 const ITEM_BYTES = 64
 
-/** How many of `items`, from `first` on, take at most `bytes` in a message that names their ids; one at least. */
-export function fitting<T>(items: readonly T[], idOf: (item: T) => ReplicaId, bytes: number, first = 0): number {
+/** How many of the ids, from `first` on, take at most `bytes` in a message that names them; one at least. */
+export function fittingIds(ids: readonly ReplicaId[], bytes: number, first = 0): number {
   let room = bytes
   let count = 0
-  while (first + count < items.length) {
-    room -= ITEM_BYTES + utf8Length(idOf(items[first + count] as T))
+  while (first + count < ids.length) {
+    room -= ITEM_BYTES + utf8Length(ids[first + count] as ReplicaId)
     if (room < 0 && count > 0) {
       break
     }
@@ -20,9 +20,10 @@ export function fitting<T>(items: readonly T[], idOf: (item: T) => ReplicaId, by
 
 /** The items in parts, each of which takes at most `bytes`. */
 export function inParts<T>(items: readonly T[], idOf: (item: T) => ReplicaId, bytes: number): T[][] {
+  const ids = items.map(idOf)
   const parts: T[][] = []
   for (let first = 0; first < items.length; ) {
-    const count = fitting(items, idOf, bytes, first)
+    const count = fittingIds(ids, bytes, first)
     parts.push(items.slice(first, first + count))
     first += count
   }

@@ -2,8 +2,8 @@ import type { PullRequest } from '../../crdt/delta-interval.ts'
 import { type ReplicaId, type ReplicaRef, refKey } from '../../crdt/dot.ts'
 import { type Hello, PROTOCOL_VERSION } from '../messages.ts'
 import type { Core } from './core.ts'
-import { fitting } from './fitting.ts'
-import type { Peer } from './peers.ts'
+import { fittingIds } from './fitting.ts'
+import type { Peer, Peers } from './peers.ts'
 
 /** A hello is not repeated on one stream sooner than this. */
 const REPEAT_MS = 500
@@ -41,28 +41,35 @@ export class Greeting {
     }
     const unreached = reach.unreachedFor(peer)
     const entries = digests.entries()
+    const want = this.#want(peer)
+    const digest = entries.slice(
+      0,
+      fittingIds(
+        entries.map(entry => entry.replica.id),
+        DIGEST_SHARE * transport.maxFrameBytes
+      )
+    )
+    const graceMs = Math.round(options.graceMs)
     const hello: Hello = {
       type: 'hello',
       protocolVersion: PROTOCOL_VERSION,
       cluster: options.cluster,
       replica: map.self,
-      graceMs: Math.round(options.graceMs),
-      digest: entries.slice(
-        0,
-        fitting(entries, entry => entry.replica.id, DIGEST_SHARE * transport.maxFrameBytes)
-      ),
-      want: this.#want(peer),
+      graceMs,
+      digest,
+      want,
       unreached
     }
     peer.helloSent = transport.send(peer.id, hello)
-    if (peer.helloSent) {
-      peer.lastHelloMs = nowMs
-      peer.helloHead = digests.ownHead()
-      peer.toldUnreached = unreached
-      peer.asked(nowMs)
-    } else {
+    if (!peer.helloSent) {
       peer.blocked = true
+      return
     }
+    peer.lastHelloMs = nowMs
+    peer.helloHead = digests.ownHead()
+    peer.toldUnreached = unreached
+    peer.asked(nowMs)
+    this.#asks(peer, want, nowMs)
   }
 
   /** We live on under another ref: it is told on all streams, whatever was said on them shortly before. */
@@ -122,27 +129,35 @@ export class Greeting {
   }
 
   #want(peer: Peer): 'all' | PullRequest[] {
-    const { map, membership, peers, sources, transport, environment } = this.#core
-    if (membership.members.size === 0 && this.#asked === undefined) {
-      this.#asked = { peer: peer.id, atMs: environment.monotonicMs() }
+    const { map, membership, peers, sources, transport } = this.#core
+    if (membership.members.size === 0 && (this.#asked === undefined || this.#asked.peer === peer.id)) {
       return 'all'
     }
     const wanted: ReplicaRef[] = []
-    for (const member of membership.members.values()) {
-      const isOwner = member.ref.id === peer.id
-      const hasSource = sources.has(member.ref) || [...peers.greeted()].some(other => other.digest.has(member.key))
-      if (!member.left && (isOwner || !hasSource)) {
-        wanted.push(member.ref)
+    for (const { ref, key, left } of membership.members.values()) {
+      // What this peer was asked for before it had our hello it did not answer.
+      const hasSource = sources.has(ref) ? !sources.isFrom(ref, peer.id) : ref.id !== peer.id && holds(peers, key)
+      if (!left && !hasSource) {
+        wanted.push(ref)
       }
     }
-    return wanted
-      .slice(
-        0,
-        fitting(wanted, ref => ref.id, WANT_SHARE * transport.maxFrameBytes)
-      )
-      .map(ref => {
-        sources.expect(ref, peer.id, map.record(ref)?.head ?? 0)
-        return map.request(ref)
-      })
+    const count = fittingIds(
+      wanted.map(ref => ref.id),
+      WANT_SHARE * transport.maxFrameBytes
+    )
+    return wanted.slice(0, count).map(ref => map.request(ref))
+  }
+
+  /** What was asked for in a hello has its source. */
+  #asks(peer: Peer, want: 'all' | PullRequest[], nowMs: number): void {
+    if (want === 'all') {
+      this.#asked = { peer: peer.id, atMs: nowMs }
+      return
+    }
+    for (const { replica } of want) {
+      this.#core.sources.expect(replica, peer.id, this.#core.map.record(replica)?.head ?? 0)
+    }
   }
 }
+
+const holds = (peers: Peers, key: string): boolean => [...peers.greeted()].some(peer => peer.digest.has(key))

@@ -152,7 +152,7 @@ export class Intake {
       counters.add('merged')
       listener.merged(member.ref, result, answer ? 'transfer' : 'delta')
     }
-    sources.progressed(member.ref)
+    sources.progressed(member.ref, result.advanced)
     lags.progressed(member.ref)
     returns.check(member)
   }

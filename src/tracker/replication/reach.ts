@@ -4,7 +4,7 @@ import type { Member } from '../membership/member.ts'
 import type { Membership } from '../membership.ts'
 import type { Digest } from '../messages.ts'
 import type { Transport } from '../transport.ts'
-import { fitting } from './fitting.ts'
+import { fittingIds } from './fitting.ts'
 import type { Peer, Peers } from './peers.ts'
 import { RelayChoice } from './relay-choice.ts'
 import type { Timers } from './timers.ts'
@@ -126,10 +126,7 @@ export class Reach {
   }
 
   #fitting(ids: readonly ReplicaId[]): ReplicaId[] {
-    return ids.slice(
-      0,
-      fitting(ids, id => id, UNREACHED_SHARE * this.#init.transport.maxFrameBytes)
-    )
+    return ids.slice(0, fittingIds(ids, UNREACHED_SHARE * this.#init.transport.maxFrameBytes))
   }
 
   #choice(member: Member): RelayChoice {

@@ -88,13 +88,14 @@ export class Sources {
     if (!this.#sources.has(refKey(ref))) {
       this.#start(ref, peer, head)
     }
+    this.#asks.get(peer)?.delete(refKey(ref))
   }
 
   /** The hello has come: what there is nothing more of is done. */
   told(peer: ReplicaId): void {
     for (const source of [...this.#sources.values()]) {
       if (source.peer === peer) {
-        this.progressed(source.ref)
+        this.progressed(source.ref, false)
       }
     }
   }
@@ -120,17 +121,17 @@ export class Sources {
     }
   }
 
-  /** Something of `ref` was merged. */
-  progressed(ref: ReplicaRef): void {
+  /** Something of `ref` has come. @param advanced whether it was news: who repeats what is known does not go on */
+  progressed(ref: ReplicaRef, advanced: boolean): void {
     const source = this.#sources.get(refKey(ref))
     if (source === undefined) {
       return
     }
-    if (this.lacks(ref, source.target)) {
+    if (!this.lacks(ref, source.target)) {
+      this.#sources.delete(refKey(ref))
+    } else if (advanced) {
       source.progressMs = this.#init.environment.monotonicMs()
       source.failed.clear()
-    } else {
-      this.#sources.delete(refKey(ref))
     }
   }
 
