@@ -215,7 +215,7 @@ class Reader {
   }
 
   duration(name: string, fallback: number, min: number): number {
-    return this.number(name, fallback, min, 2 ** 31)
+    return this.integer(name, fallback, min, 2 ** 31)
   }
 
   integer(name: string, fallback: number, min: number, max: number): number {

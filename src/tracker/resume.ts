@@ -63,7 +63,7 @@ export function resume(context: ResumeContext, topic: TopicNode, token: Version)
   }
   collectNew(context, topic, token, touched, replaced)
   if (replaced.size > 0) {
-    collectShared(topic, replaced, touched)
+    collectShared(topic, touched)
   }
   const parts = compare(context, topic, touched, replaced)
   return { kind: 'missed', missed: { parts, replace: replacements(context, topic, replaced), resets: resetsOf(context, topic, touched) } }
@@ -157,13 +157,12 @@ function collectNew({ view }: ResumeContext, topic: TopicNode, token: Version, t
 }
 
 /**
- * What is shown of a replaced replica is dropped: with it goes, where an entry of its was shown as of the token, an identity that another origin shows
- * here; and where another's was shown, a closed entry of its may hide that here. Which those are cannot be known, only which it may be.
+ * Where one origin is not known exactly, nor is what its entries did to those of others: they may have been shown in each other's place. So all
+ * identities that several replicas may have entries of are reset. Their number is that of the topic's shared sessions: this is the fall-back.
  */
-function collectShared(topic: TopicNode, replaced: ReadonlySet<ReplicaId>, touched: TouchedMap): void {
+function collectShared(topic: TopicNode, touched: TouchedMap): void {
   for (const slot of topic.slots()) {
-    const { shownOrigin } = slot
-    if (isShared(slot.session) && (shownOrigin === null ? slot.entry !== null : !replaced.has(shownOrigin.ref.id))) {
+    if (isShared(slot.session)) {
       touch(touched, slot.key, slot.session, null, true)
     }
   }

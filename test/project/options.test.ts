@@ -20,7 +20,7 @@ describe('options', () => {
 
   it.each([
     [{ ttlMs: 20_000 }, /ttlMs \(20000\) must be at least twice heartbeatIntervalMs \(15000\)/],
-    [{ graceMs: -1 }, /graceMs is -1, allowed is a number from 0/],
+    [{ graceMs: -1 }, /graceMs is -1, allowed is an integer from 0/],
     [{ graceMs: Number.NaN }, /graceMs is NaN/],
     [{ graceMs: '5' as never }, /graceMs is "5"/],
     [{ grace: 5 } as never, /unknown option grace; known are/],
