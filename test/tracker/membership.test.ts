@@ -522,6 +522,7 @@ describe('membership: incarnations', () => {
     }
     const own = a.logged('replica:duplicate').length + twin.logged('replica:duplicate').length
     expect(own).toBeGreaterThanOrEqual(4)
+    expect(own).toBeLessThanOrEqual(12)
   })
 
   it('pub-B15: the old stream closes after the hello of the new life: the new entries stay', () => {
@@ -604,6 +605,21 @@ describe('membership: incarnations', () => {
     expect(b.map.record(a.self)?.count).toBe(5)
     world.run(30_000)
     expect(b.list()).toEqual(names('x', 5))
+  })
+
+  it('a claim from days ahead of our clock: is believed of most of the peers, and not of one', () => {
+    const world = new World()
+    const [a] = world.mesh('a', 'b', 'c', 'd') as [Node]
+    world.run(3_000)
+    const known = (world.wallMs() + 3 * DAY_MS) * 1_024
+    const claim = (from: string): void => {
+      world.inject(from, 'a', { type: 'stale', rejected: a.self, known, beats: false, tooFarAhead: false })
+    }
+    claim('b')
+    expect(a.stat('reincarnations')).toBe(0)
+    claim('c')
+    expect(a.stat('reincarnations')).toBe(1)
+    expect(a.self.incarnation).toBeGreaterThan(known)
   })
 
   it('what a relay says of the incarnation of a replica that has a stream to us: changes nothing here, and the replica is told', () => {
