@@ -14,6 +14,8 @@ export interface Change {
   readonly key: string
   readonly session: string
   readonly shown: { readonly entry: Entry; readonly origin: Origin; readonly prevRef: string | null } | null
+  /** Several entries of the identity were known: elsewhere another may have been shown. */
+  readonly mixed: boolean
 }
 
 /** A step that took several events of an origin at once: this replica never stood at a head between `before` and `after`. */
@@ -87,7 +89,7 @@ export class ChangeLog {
     for (const slot of builder?.slots() ?? []) {
       const was = builder?.before(slot)
       const shown = was?.entry && was.origin ? { entry: was.entry, origin: was.origin, prevRef: was.prevRef } : null
-      this.#add({ origin, after, topic, key: slot.key, session: slot.session, shown })
+      this.#add({ origin, after, topic, key: slot.key, session: slot.session, shown, mixed: was?.mixed ?? false })
     }
   }
 

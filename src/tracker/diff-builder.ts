@@ -6,11 +6,13 @@ import type { Slot, TopicNode } from './presence-index.ts'
 import type { Certainty, Diff, DiffCause, Leave, LeaveReason, Move, Presence, Update } from './types.ts'
 
 /** What was shown of a slot when it was first touched. */
-interface Before {
+export interface Before {
   readonly entry: Entry | null
   readonly origin: Origin | null
   readonly prevRef: string | null
   reason: LeaveReason
+  /** There were several entries of the identity: with others of them known, something else would have been shown. */
+  mixed: boolean
 }
 
 export type DiffParts = Pick<Diff, 'joins' | 'leaves' | 'updates' | 'moves' | 'replicas'>
@@ -35,12 +37,13 @@ export class DiffBuilder {
   }
 
   /** To be called before what the slot shows is changed. */
-  touch(slot: Slot, reason: LeaveReason): void {
+  touch(slot: Slot, reason: LeaveReason, mixed = false): void {
     const known = this.#before.get(slot)
     if (known === undefined) {
-      this.#before.set(slot, { entry: slot.shown, origin: slot.shownOrigin, prevRef: slot.prevRef, reason })
+      this.#before.set(slot, { entry: slot.shown, origin: slot.shownOrigin, prevRef: slot.prevRef, reason, mixed })
     } else {
       known.reason = reason
+      known.mixed ||= mixed
     }
   }
 
@@ -55,7 +58,7 @@ export class DiffBuilder {
     return this.#before.keys()
   }
 
-  before(slot: Slot): { entry: Entry | null; origin: Origin | null; prevRef: string | null } | undefined {
+  before(slot: Slot): Readonly<Before> | undefined {
     return this.#before.get(slot)
   }
 

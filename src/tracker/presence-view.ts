@@ -253,10 +253,10 @@ export class PresenceView {
       origin = slot.held.origin
     }
     if (entry !== slot.shown || origin !== slot.shownOrigin) {
-      this.#builder(slot.topic).touch(slot, reason)
+      this.#builder(slot.topic).touch(slot, reason, several)
       this.#show(slot, entry, origin)
     } else if (several) {
-      this.#builder(slot.topic).touch(slot, reason)
+      this.#builder(slot.topic).touch(slot, reason, true)
     }
     if (slot.entry === null && slot.held === null) {
       this.#pruned.add(slot)

@@ -94,12 +94,15 @@ function collectKnown(
     return false
   }
   const seen = new Set<string>()
-  for (const { key, session, shown } of changes) {
+  for (const { key, session, shown, mixed } of changes) {
     const name = identity(key, session)
+    const severally = mixed || (shown !== null && shown.origin !== origin)
     if (!seen.has(name)) {
       seen.add(name)
       const before = shown === null ? null : factory.presence(shown.entry, shown.origin, shown.prevRef)
-      touch(touched, key, session, before, shown !== null && shown.origin !== origin)
+      touch(touched, key, session, before, severally)
+    } else if (severally) {
+      touch(touched, key, session, null, true)
     }
   }
   if (origin.hidden) {
