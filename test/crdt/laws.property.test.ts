@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compose, type DeltaInterval, NotContiguousError, OrMap } from '../../src/crdt/index.ts'
+import { compose, createEntry, type DeltaInterval, type Entry, NotContiguousError, OrMap } from '../../src/crdt/index.ts'
 import { owners, within } from '../support/crdt/arbitraries.ts'
 import { ref } from '../support/crdt/builders.ts'
 import { recordText } from '../support/crdt/fingerprint.ts'
@@ -154,6 +154,30 @@ describe('map: laws of merge', () => {
         apart.merge(part)
       }
       expect(recordText(whole, O)).toBe(recordText(apart, O))
+    })
+    fc.assert(property, { numRuns: RUNS, seed: SEED })
+  })
+})
+
+describe('map: the hash of a record', () => {
+  it('differs when one content, one state or the place of two contents differs at the same head', () => {
+    const property = fc.property(owners(), fc.nat(255), fc.nat(255), (model, a, b) => {
+      const { head } = model
+      const held = model.held(head, head)
+      fc.pre(held.length >= 2)
+      const [i, j] = [a % held.length, b % held.length]
+      const [one, two] = [held[i]!, held[j]!]
+      const hashWith = (...entries: Entry[]): string => {
+        const adds = held.map(entry => entries.find(({ counter }) => counter === entry.counter) ?? entry)
+        return JSON.stringify(merged([{ ...model.interval(0, head, head, head), adds }], 4).record(O)!.hash)
+      }
+      const right = hashWith()
+      expect(right).toBe(JSON.stringify(knowing(model, head).record(O)!.hash))
+      expect(hashWith(createEntry({ ...one, meta: '{"n":-1}' }, one.counter, one.state))).not.toBe(right)
+      expect(hashWith(createEntry(one, one.counter, one.state === 0 ? 1 : 0))).not.toBe(right)
+      if (i !== j) {
+        expect(hashWith(createEntry(two, one.counter, one.state), createEntry(one, two.counter, two.state))).not.toBe(right)
+      }
     })
     fc.assert(property, { numRuns: RUNS, seed: SEED })
   })

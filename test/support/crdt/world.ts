@@ -174,6 +174,12 @@ export class World {
   invalidate(process: Process, of: ReplicaRef): void {
     if (process.map.invalidate(of)) {
       this.witness(process, of).invalidated()
+      const { head, known, horizon, cursor, parked } = process.map.record(of)!
+      demand(
+        head + known + horizon + parked === 0 && cursor === null,
+        'a repair starts from nothing',
+        () => `${head} ${known} ${horizon} ${parked}`
+      )
       this.counts.repairs++
     }
   }
