@@ -23,6 +23,8 @@ export class FaultDriver {
   /** Per replica that is being started: what `ready` completes. */
   readonly #starting = new Map<number, () => void>()
   readonly #paused = new Set<number>()
+  /** Replicas that a fault has its hands on, until they are ready again. */
+  readonly #busy = new Set<number>()
 
   constructor(fleet: Fleet, crowd: Crowd, ledger: Ledger) {
     this.#fleet = fleet
@@ -34,8 +36,16 @@ export class FaultDriver {
     return this.#paused.has(replica)
   }
 
-  /** Begins the fault, waits `untilMs − atMs`, mends it. Resolves when it is mended. */
+  /**
+   * Begins the fault, waits `untilMs − atMs`, mends it. Resolves when it is mended; at once, with nothing done, when its replica has not
+   * yet come back from the fault before.
+   *
+   * @throws CommandError when a replica cannot be started again.
+   */
   async run(fault: Fault, wait: (ms: number) => Promise<void>): Promise<void> {
+    if ('replica' in fault && this.#busy.has(fault.replica)) {
+      return
+    }
     const beganMs = sharedNowMs()
     const record: FaultRecord = { fault, label: describeFault(fault, replicaName), beganMs, endedMs: Number.POSITIVE_INFINITY }
     this.log.push(record)
@@ -44,7 +54,9 @@ export class FaultDriver {
         ? this.#ledger.disturbReplica(record.label, fault.replica, beganMs)
         : this.#ledger.disturbLinks(record.label, fault.groups, beganMs)
     if ('replica' in fault) {
+      this.#busy.add(fault.replica)
       await this.#disturbReplica(fault.kind, fault.replica, () => wait(fault.untilMs - fault.atMs))
+      this.#busy.delete(fault.replica)
     } else {
       await this.#disturbLinks(fault, () => wait(fault.untilMs - fault.atMs))
     }

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { createRandom } from '../../tracker/environment.ts'
 import type { TrackerOptions } from '../../tracker/options.ts'
+import { messageOf } from '../errors.ts'
 import { Checker } from './checks.ts'
 import { Crowd } from './crowd.ts'
 import { FaultDriver } from './fault-driver.ts'
@@ -125,7 +126,6 @@ export class Simulation {
     numbers.stop()
     await Promise.all([checks.done, numbers.done])
     // Interrupted: what is broken stays so.
-    faults.catch(() => undefined)
     await (signal.aborted ? undefined : faults)
   }
 
@@ -138,10 +138,17 @@ export class Simulation {
       schedule.map(async fault => {
         await wait(this.#startMs + fault.atMs - sharedNowMs())
         if (!signal.aborted) {
-          await this.driver.run(fault, wait)
+          await this.driver.run(fault, wait).catch(error => this.#broken(error))
         }
       })
     )
+  }
+
+  // A replica that cannot be started again ends nothing else: the report tells of it.
+  #broken(error: unknown): void {
+    if (!this.#options.signal.aborted) {
+      this.checker.crashes.failed(messageOf(error))
+    }
   }
 
   #feed(elapsedMs: number): void {
