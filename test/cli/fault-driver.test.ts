@@ -87,6 +87,6 @@ describe('FaultDriver', () => {
     await first
     end(1)
     await second
-    expect(calls).toEqual(['cut 0|1', 'blackhole 0,2|1', 'open 0|1', 'blackhole 0,2|1', 'open 0,2|1'])
+    expect(calls).toEqual(['cut 0|1', 'blackhole 0,2|1', 'blackhole 0|1', 'open 0|1', 'open 2|1'])
   })
 })

@@ -2,6 +2,7 @@ import type { Crowd } from './crowd.ts'
 import { describeFault, type Fault } from './faults.ts'
 import { type Fleet, replicaName } from './fleet.ts'
 import type { Disturbance, Ledger } from './ledger.ts'
+import type { LinkMode } from './proxy.ts'
 import { sharedNowMs } from './shared-clock.ts'
 
 /** One fault as it was really done. Shared clock, in ms. */
@@ -13,13 +14,15 @@ export interface FaultRecord {
   endedMs: number
 }
 
+type LinkFault = Extract<Fault, { groups: unknown }>
+
 /** Does to the fleet what the schedule says, tells the crowd what its clients notice, and logs both for the oracle. */
 export class FaultDriver {
   readonly log: FaultRecord[] = []
   readonly #fleet: Fleet
   readonly #crowd: Crowd
   readonly #ledger: Ledger
-  readonly #linkFaults = new Set<Fault>()
+  readonly #linkFaults = new Set<LinkFault>()
   /** Per replica that is being started: what `ready` completes. */
   readonly #starting = new Map<number, () => void>()
   readonly #paused = new Set<number>()
@@ -94,17 +97,19 @@ export class FaultDriver {
     await ready
   }
 
-  async #disturbLinks(fault: Extract<Fault, { groups: unknown }>, wait: () => Promise<void>): Promise<void> {
+  async #disturbLinks(fault: LinkFault, wait: () => Promise<void>): Promise<void> {
     this.#linkFaults.add(fault)
     await this.#fleet.setLinks(fault.groups, fault.kind)
     await wait()
     this.#linkFaults.delete(fault)
-    await this.#fleet.setLinks(fault.groups, 'open')
-    // What still lies on some of the same links.
-    for (const other of this.#linkFaults) {
-      if ('groups' in other) {
-        await this.#fleet.setLinks(other.groups, other.kind)
-      }
-    }
+    const [left, right] = fault.groups
+    await Promise.all(left.flatMap(a => right.map(b => this.#fleet.setLinks([[a], [b]], this.#modeOf(a, b)))))
+  }
+
+  /** By the youngest of the faults that still lie on the link. */
+  #modeOf(a: number, b: number): LinkMode {
+    const covers = ({ groups: [left, right] }: LinkFault): boolean =>
+      (left.includes(a) && right.includes(b)) || (left.includes(b) && right.includes(a))
+    return [...this.#linkFaults].findLast(covers)?.kind ?? 'open'
   }
 }
