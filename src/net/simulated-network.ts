@@ -4,11 +4,10 @@ import type { Message } from '../tracker/messages.ts'
 import { CALM, type LinkConditions, type ResolvedConditions, resolveConditions } from './simulated/conditions.ts'
 import type { Address, RedialOptions } from './simulated/dialler.ts'
 import type { Frame } from './simulated/frame.ts'
-import { decodeFrame } from './simulated/framing.ts'
 import type { LinkEnd } from './simulated/link-end.ts'
 import { type SimulatedHost, SimulatedTransport } from './simulated/simulated-transport.ts'
 import { type Traffic, TrafficCount } from './simulated/traffic.ts'
-import { type HoldFilter, Wire } from './simulated/wire.ts'
+import { Wire } from './simulated/wire.ts'
 
 /** A frame that was read. */
 export interface Delivery {
@@ -123,31 +122,6 @@ export class SimulatedNetwork {
   setConditions(one: Address, two: Address, conditions: LinkConditions): void {
     const plain = Object.keys(conditions).length === 0
     this.wire(one, two).setConditions(plain ? this.#conditions : resolveConditions(conditions, this.#conditions))
-  }
-
-  /** Frames from `one` to `two` that match wait until they are delivered by hand, or `heal`. */
-  hold(one: Address, two: Address, filter: HoldFilter): void {
-    this.wire(one, two).setHold(filter)
-  }
-
-  /** What is held, oldest first. */
-  held(one: Address, two: Address): Message[] {
-    return this.wire(one, two).held.map(frame => decodeFrame(frame.bytes, frame.from.transport.self))
-  }
-
-  /** A held frame arrives, over the present link if that which it was sent on is gone. False when there is none. */
-  deliver(one: Address, two: Address, index: number): boolean {
-    return this.wire(one, two).takeHeld(index).arriveByHand()
-  }
-
-  /** A held frame is lost. */
-  drop(one: Address, two: Address, index: number): void {
-    this.wire(one, two).takeHeld(index).settle()
-  }
-
-  /** A held frame arrives, and is still held. */
-  duplicate(one: Address, two: Address, index: number): boolean {
-    return this.wire(one, two).heldFrame(index).arriveByHand()
   }
 
   /** Both ends are open, and frames pass both ways. */

@@ -1,10 +1,11 @@
 import type { Diff, Presence } from '../tracker/types.ts'
 import type { Client } from './client.ts'
 import type { Clients } from './clients.ts'
-import { type Listing, listingOf, type SimObserver } from './engine.ts'
+import type { Listing, SimObserver } from './engine.ts'
 import { Reachability } from './reachability.ts'
 import type { SimReplica, Transition } from './simulated-replica.ts'
 import type { Simulation } from './simulation.ts'
+import { whatIsWrong } from './what-is-wrong.ts'
 
 export interface OracleOptions {
   readonly graceMs: number
@@ -47,7 +48,7 @@ export class Oracle implements SimObserver {
     this.#options = options
     this.#reachability = new Reachability(sim)
     this.#byIndex = new Map(clients.all.map(client => [`s${client.index}`, client]))
-    clients.onUnexpectedEnd = (client, replica, how) => sim.fail(replica, 'O5', `the live connection of ${client.identity} ended: ${how}`)
+    clients.onUnexpectedEnd((client, replica, how) => sim.fail(replica, 'O5', `the live connection of ${client.identity} ended: ${how}`))
     sim.observe(this)
   }
 
@@ -105,26 +106,7 @@ export class Oracle implements SimObserver {
 
   /** What replicas list against what clients want; undefined when it is the same everywhere. To be asked when all should be well. */
   whatIsWrong(): string | undefined {
-    const wanted = this.#clients.all.flatMap(client =>
-      client.present
-        ? client.topics.map(topic => `${topic} ${client.user} ${JSON.stringify(client.metaOf(topic))} at ${client.link?.replica.id}`)
-        : []
-    )
-    const online = new Set(this.#clients.all.filter(client => client.present).map(client => client.user))
-    for (const replica of this.#sim.replicas) {
-      if (replica.state !== 'running') {
-        continue
-      }
-      const listed = [...listingOf(replica.tracker)].flatMap(([topic, presences]) =>
-        presences.map(({ key, meta, replica: at }) => `${topic} ${key} ${JSON.stringify(meta)} at ${at}`)
-      )
-      const wrong = [...difference('lists, nobody wants:', listed, wanted), ...difference('does not list:', wanted, listed)]
-      const users = [...new Set(replica.tracker.users()).symmetricDifference(online)].map(user => `has wrong: user ${user}`)
-      if (wrong.length + users.length > 0) {
-        return [...wrong, ...users].map(line => `${replica.name} ${line}`).join('\n')
-      }
-    }
-    return undefined
+    return whatIsWrong(this.#sim.replicas, this.#clients.all)
   }
 
   #checkListed(replica: SimReplica, topic: string, presence: Presence, shown: Map<string, Presence>): void {
@@ -225,16 +207,3 @@ export class Oracle implements SimObserver {
 }
 
 const identityOf = (presence: Presence): string => String(presence.meta.s)
-
-function difference(name: string, ones: readonly string[], others: readonly string[]): string[] {
-  const left = [...others]
-  return ones
-    .filter(one => {
-      const at = left.indexOf(one)
-      if (at >= 0) {
-        left.splice(at, 1)
-      }
-      return at < 0
-    })
-    .map(one => `${name} ${one}`)
-}

@@ -1,20 +1,19 @@
-import { createRandom, type Random } from '../tracker/environment.ts'
 import type { Message } from '../tracker/messages.ts'
 import { Clients } from './clients.ts'
 import { FaultInjector } from './fault-injector.ts'
-import { type FaultSchedule, randomFaultSchedule } from './faults.ts'
+import type { FaultSchedule } from './faults.ts'
 import { InvariantError } from './invariant-error.ts'
 import { checkMergeLaws } from './merge-laws.ts'
 import { Oracle } from './oracle.ts'
 import { createSimulation, type Simulation } from './simulation.ts'
-import type { SimulationOptions } from './simulation-options.ts'
+import type { SimTrackerOptions, SimulationOptions } from './simulation-options.ts'
 import { Watchers } from './watchers.ts'
-import { randomWorkload, type Workload } from './workload.ts'
+import type { Workload } from './workload.ts'
 
 /** Everything that a random run consists of. As data: `randomScenario` makes one from a seed, `shrinkScenario` makes one smaller. */
 export interface Scenario {
   readonly seed: number | string
-  readonly simulation: Omit<SimulationOptions, 'seed'> & { readonly options: ScenarioTimes & object; readonly replicas: number }
+  readonly simulation: Omit<SimulationOptions, 'seed'> & { readonly options: SimTrackerOptions & ScenarioTimes; readonly replicas: number }
   readonly workload: Workload
   readonly faults: FaultSchedule
   readonly clients: number
@@ -50,49 +49,6 @@ export interface ScenarioResult {
 
 /** Upper bound of the time from a silence to the judgement down, with the default detector and links that break in 15 s at most. */
 const DETECTION_MS = 20_000
-
-/** A scenario drawn from a seed: two to five replicas, most in a mesh, one run in five without faults. */
-export function randomScenario(seed: number | string): Scenario {
-  const random = createRandom(seed).fork('scenario')
-  const replicas = 2 + random.below(4)
-  const durationMs = 20_000 + random.below(25_000)
-  const calm = random.below(5) === 0
-  const clients = 2 + random.below(9)
-  return {
-    seed,
-    simulation: {
-      replicas,
-      topology: (['mesh', 'mesh', 'mesh', 'mesh', 'line', 'ring', 'star'] as const)[random.below(7)] ?? 'mesh',
-      network: { conditions: { latencyMs: randomLatency(random) }, linkTimeoutMs: 2_000 + random.below(13_000) },
-      options: randomTimes(random)
-    },
-    workload: randomWorkload(random, { durationMs, clients, operations: clients * (4 + random.below(12)) }),
-    faults: calm ? [] : randomFaultSchedule(random, { durationMs, faults: 1 + random.below(12), replicas }),
-    clients,
-    users: Math.max(1, clients - random.below(3)),
-    topics: 1 + random.below(4),
-    durationMs
-  }
-}
-
-function randomLatency(random: Random): NonNullable<NonNullable<NonNullable<SimulationOptions['network']>['conditions']>['latencyMs']> {
-  const draws = [1, { kind: 'uniform', minMs: 0.2, maxMs: 5 }, { kind: 'lognormal', medianMs: 10, sigma: 0.6 }] as const
-  return draws[random.below(3)] ?? 1
-}
-
-function randomTimes(random: Random): ScenarioTimes & object {
-  const graceMs = [0, 2_000, 4_000][random.below(3)] as number
-  return {
-    heartbeatIntervalMs: 2_000,
-    ttlMs: 6_000,
-    graceMs,
-    permdownAfterMs: 30_000,
-    isolationHoldMs: 10_000,
-    readyTimeoutMs: 2_000,
-    lastSeenMs: 10_000,
-    limits: { markLog: [4, 16, 64, 16_384][random.below(4)] as number }
-  } as ScenarioTimes & object
-}
 
 /**
  * Runs a scenario: safety under faults, then all is healed and must be well within a bound, then everybody leaves and nothing may be left.

@@ -9,7 +9,8 @@
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { randomScenario, runScenario } from './scenario.ts'
+import { randomScenario } from './random-scenario.ts'
+import { runScenario } from './scenario.ts'
 import { failureOf, kindOf, shrinkScenario } from './shrink-scenario.ts'
 
 const { values } = parseArgs({

@@ -1,12 +1,10 @@
-import type { LinkConditions } from '../net/simulated/conditions.ts'
-import type { Traffic } from '../net/simulated/traffic.ts'
 import { SimulatedNetwork } from '../net/simulated-network.ts'
 import { type Cancel, createRandom, type Random } from '../tracker/environment.ts'
-import type { Message, MessageType } from '../tracker/messages.ts'
 import type { Diff, StopOptions } from '../tracker/types.ts'
 import { Engine, type SimObserver } from './engine.ts'
 import { whatDiffers, whatIsMissing } from './level.ts'
 import { messageLine } from './message-line.ts'
+import { NetworkScript } from './network-script.ts'
 import { type SimReplica, type SimReplicas, SimulatedReplica, type Transition } from './simulated-replica.ts'
 import { replicaName, resolveTopology, type SimTrackerOptions, type SimulationOptions, WALL_CLOCK_MS } from './simulation-options.ts'
 
@@ -16,11 +14,10 @@ import { replicaName, resolveTopology, type SimTrackerOptions, type SimulationOp
  *
  * Time passes only in `run`, `settle`, `converge`, `until` and `stop`; all other calls take effect at once.
  */
-export class Simulation {
+export class Simulation extends NetworkScript {
   readonly seed: number | string
   /** In the order of their names. A replica stays the same object over all its lives. */
   readonly replicas: SimReplicas
-  /** For what has no method here. */
   readonly network: SimulatedNetwork
   /** For the script: draws from it do not disturb the replicas. */
   readonly random: Random
@@ -32,6 +29,7 @@ export class Simulation {
 
   /** Use `createSimulation`. */
   constructor(options: SimulationOptions) {
+    super()
     this.seed = options.seed ?? 1
     this.replicas = this.#replicas as readonly SimReplica[] as SimReplicas
     this.#options = options
@@ -54,52 +52,6 @@ export class Simulation {
   /** Virtual ms since the simulation began. */
   get nowMs(): number {
     return this.engine.clock.nowMs
-  }
-
-  /** Stops all frames between two replicas, or from the first to the second. Links break only after their time-out. */
-  cut(one: SimReplica, two: SimReplica, options: { oneWay?: boolean } = {}): void {
-    this.network.cut(one.name, two.name, options)
-  }
-
-  /** Ends all cuts, slowness and holding by hand: everywhere, or between two replicas. What was stopped or held arrives. */
-  heal(one?: SimReplica, two?: SimReplica): void {
-    this.network.heal(one?.name, two?.name)
-  }
-
-  /** Both ways. */
-  slow(one: SimReplica, two: SimReplica, conditions: LinkConditions): void {
-    this.network.setConditions(one.name, two.name, conditions)
-    this.network.setConditions(two.name, one.name, conditions)
-  }
-
-  /** Breaks the link between the two, which then dial again. What was on its way is lost. */
-  breakLink(one: SimReplica, two: SimReplica): void {
-    this.network.breakLink(one.name, two.name)
-  }
-
-  /** Frames from `from` to `to` wait until they are delivered by hand, or `heal`. Default: all types. */
-  hold(from: SimReplica, to: SimReplica, { types }: { types?: readonly MessageType[] } = {}): void {
-    this.network.hold(from.name, to.name, type => types?.includes(type) ?? true)
-  }
-
-  /** What is held, oldest first. */
-  held(from: SimReplica, to: SimReplica): readonly Message[] {
-    return this.network.held(from.name, to.name)
-  }
-
-  /** A held frame arrives, over the present link if that which it was sent on is gone. False when there is none. */
-  deliver(from: SimReplica, to: SimReplica, index: number): boolean {
-    return this.network.deliver(from.name, to.name, index)
-  }
-
-  /** A held frame is lost. */
-  drop(from: SimReplica, to: SimReplica, index: number): void {
-    this.network.drop(from.name, to.name, index)
-  }
-
-  /** A held frame arrives, and is still held. */
-  duplicate(from: SimReplica, to: SimReplica, index: number): boolean {
-    return this.network.duplicate(from.name, to.name, index)
   }
 
   /** Its process stands still. */
@@ -201,15 +153,6 @@ export class Simulation {
   /** Who came online and went offline, as the replica told it in its present life. */
   transitions(replica: SimReplica): readonly Transition[] {
     return own(replica).transitions
-  }
-
-  /** Bytes sent from `from` to `to` so far, lost ones included; in detail: `traffic`. */
-  bytes(from: SimReplica, to: SimReplica): number {
-    return this.traffic(from, to).bytes
-  }
-
-  traffic(from: SimReplica, to: SimReplica): Traffic {
-    return this.network.traffic(from.name, to.name)
   }
 
   /** Counts of what a replica keeps: its tracker's `stats()`, `timers`, `links`, and `queuedBytes` in those. */

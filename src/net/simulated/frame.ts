@@ -1,4 +1,5 @@
-import type { MessageType } from '../../tracker/messages.ts'
+import type { Message, MessageType } from '../../tracker/messages.ts'
+import { decodeFrame } from './framing.ts'
 import type { LinkEnd } from './link-end.ts'
 
 /** Heartbeats, and the answer to a stale one, have a lane of their own: state never holds them back. */
@@ -25,6 +26,11 @@ export class Frame {
 
   get size(): number {
     return this.bytes.length
+  }
+
+  /** Decoded anew: nobody can change what is on its way. */
+  get message(): Message {
+    return decodeFrame(this.bytes, this.from.transport.self)
   }
 
   arriveInOrder(): void {

@@ -1,7 +1,7 @@
 import type { Message } from '../../tracker/messages.ts'
 import type { LinkLoss } from '../../tracker/transport.ts'
 import { Frame, isBeat } from './frame.ts'
-import { decodeFrame, encodeFrame } from './framing.ts'
+import { encodeFrame } from './framing.ts'
 import { Lane } from './lane.ts'
 import { SilenceWatch } from './silence-watch.ts'
 import type { SimulatedTransport } from './simulated-transport.ts'
@@ -175,7 +175,7 @@ export class LinkEnd {
     }
     let message: Message
     try {
-      message = decodeFrame(frame.bytes, frame.from.transport.self)
+      message = frame.message
     } catch (error) {
       this.transport.invalid(this, error as Error)
       return
