@@ -489,6 +489,17 @@ describe('hostile peers', () => {
     expect(asked.filter(peer => peer === member.id)).toHaveLength(1)
   })
 
+  it('a hook that changes its mind: the member loses its link, and is not let in again', async () => {
+    let admitted = true
+    const b = await started({ admission: { admit: () => admitted }, admissionSpeed: 60 })
+    const a = await started({ bootstrap: [b.bare] })
+    await until('linked', () => connects(a.log) === 1 && connects(b.log) === 1)
+    admitted = false
+    await until('let go', () => b.log.count('disconnected error') === 1 && a.log.count('disconnected closed') === 1)
+    await until('turned away', () => b.transport.traffic.refused > 0 || a.transport.traffic.dialsFailed > 0)
+    expect([connects(a.log), connects(b.log)]).toEqual([1, 1])
+  })
+
   it('a node that listens beyond loopback, without admission: is not started', async () => {
     const exposed = await node({ libp2p: { addresses: { listen: ['/ip4/0.0.0.0/tcp/0'] } } })
     await expect(exposed.transport.start(new Recorder())).rejects.toMatchObject({

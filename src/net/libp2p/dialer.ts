@@ -2,7 +2,7 @@ import type { ReplicaId } from '../../crdt/dot.ts'
 import type { Cancel, Environment } from '../../tracker/environment.ts'
 import type { MemberAddress } from './addresses.ts'
 import { firstDelayMs, redialDelayMs } from './back-off.ts'
-import { addPinned, keeps, type Member, MemberTable, nextBare } from './members.ts'
+import { addPinned, type DialInProgress, keeps, type Member, MemberTable, nextBare } from './members.ts'
 
 export interface DialTarget {
   /** Who must answer; undefined: whoever does. */
@@ -23,7 +23,8 @@ export interface DialPort {
   linkCount(): number
   /** A dial of `id` was refused. */
   refused(id: ReplicaId): void
-  dialled(ok: boolean): void
+  began(): void
+  failed(): void
 }
 
 export interface DialerOptions {
@@ -37,8 +38,15 @@ export interface DialerOptions {
   readonly forgetAfterMs: number
 }
 
-/** Dials at one time. Handshakes cost 7 ms of processor on each side; thirty at once time each other out. */
-const PARALLEL_MAX = 4
+/** Handshakes cost 7 ms of processor on each side, and thirty at once time each other out: so many may be in their first second. */
+const FRESH_MAX = 2
+/** A dial that takes longer waits for somebody who does not answer, and does not keep others from being dialled. */
+const FRESH_MS = 1_000
+/** A wake-up that is later says that this process does not get the processor it wants: then one dial at a time, and more patience. */
+const LATE_MS = 50
+const STRAINED_MS = 5_000
+/** Dials at one time in all. */
+const PARALLEL_MAX = 16
 /** A link that was up for less is no success: it counts as a failed dial, or two replicas that reject each other would spin. */
 const STABLE_MS = 10_000
 /** As many failures at most are made of links that did not last: on a bad network links are lost often, and wanted back in 8 s. */
@@ -55,8 +63,9 @@ export class Dialer {
   readonly #port: DialPort
   readonly #members: MemberTable
   #running = false
-  #dialing = 0
+  readonly #dialing = new Map<Member, DialInProgress>()
   #cancelWake: Cancel | undefined
+  #strainedUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(port: DialPort, options: DialerOptions) {
     this.#port = port
@@ -69,7 +78,7 @@ export class Dialer {
   }
 
   get dialing(): number {
-    return this.#dialing
+    return this.#dialing.size
   }
 
   /** Begins to dial. What was learned before, in an earlier life too, is dialled at once. */
@@ -192,17 +201,34 @@ export class Dialer {
     return member.id !== undefined && this.#port.isLinked(member.id)
   }
 
-  /** Sleeps until the next dial is due; dials that cannot begin now begin when another ends, or a link. */
+  /** Sleeps until the next dial is due and there is room for it. */
   #plan(): void {
     this.#cancelWake?.()
     this.#cancelWake = undefined
     let dueMs = Number.POSITIVE_INFINITY
-    for (const member of this.#running && this.#dialing < PARALLEL_MAX ? this.#members : []) {
+    for (const member of this.#running ? this.#members : []) {
       dueMs = Math.min(dueMs, this.#wants(member) ? member.dueMs : Number.POSITIVE_INFINITY)
     }
-    if (dueMs !== Number.POSITIVE_INFINITY) {
-      this.#cancelWake = this.#options.environment.schedule(Math.max(0, dueMs - this.#now), () => this.#pump())
+    const wakeMs = Math.max(dueMs, this.#roomAtMs(), this.#now)
+    if (wakeMs !== Number.POSITIVE_INFINITY) {
+      this.#cancelWake = this.#options.environment.schedule(Math.max(0, wakeMs - this.#now), () => {
+        if (this.#now - wakeMs > LATE_MS) {
+          this.#strainedUntilMs = this.#now + STRAINED_MS
+        }
+        this.#pump()
+      })
     }
+  }
+
+  /** When the next dial may begin: in the past when there is room now; Infinity when one has to end first. */
+  #roomAtMs(): number {
+    if (this.#dialing.size >= PARALLEL_MAX) {
+      return Number.POSITIVE_INFINITY
+    }
+    const strained = this.#now < this.#strainedUntilMs
+    const freshMs = strained ? STRAINED_MS : FRESH_MS
+    const fresh = [...this.#dialing.values()].map(({ startedMs }) => startedMs + freshMs).filter(endMs => endMs > this.#now)
+    return fresh.length < (strained ? 1 : FRESH_MAX) ? Number.NEGATIVE_INFINITY : Math.min(...fresh)
   }
 
   #wants(member: Member): boolean {
@@ -214,7 +240,7 @@ export class Dialer {
     const due = [...this.#members].filter(member => member.dueMs <= now)
     // Those that are members for certain go before those that somebody has named.
     for (const member of due.sort((a, b) => rank(a) - rank(b) || a.dueMs - b.dueMs)) {
-      if (this.#dialing < PARALLEL_MAX && this.#wants(member)) {
+      if (this.#wants(member) && this.#roomAtMs() <= now) {
         this.#dial(member)
       }
     }
@@ -236,8 +262,9 @@ export class Dialer {
     const cancelTimeout = this.#options.environment.schedule(this.#options.dialTimeoutMs, () =>
       settle(() => this.#failed(member, bare, 'failed'))
     )
-    member.dial = { controller, cancelTimeout }
-    this.#dialing++
+    member.dial = { startedMs: this.#now, controller, cancelTimeout }
+    this.#dialing.set(member, member.dial)
+    this.#port.began()
     this.#port.reach(target, controller.signal).then(
       id => settle(() => this.#reached(member, bare, id)),
       error => settle(() => this.#failed(member, bare, this.#port.failure(error)))
@@ -245,7 +272,6 @@ export class Dialer {
   }
 
   #reached(member: Member, bare: string | undefined, id: ReplicaId): void {
-    this.#port.dialled(true)
     member.dueMs = Number.POSITIVE_INFINITY
     const found = bare === undefined ? member : this.#members.found(member, bare, id, this.#now)
     if (!this.#port.isLinked(id)) {
@@ -258,7 +284,7 @@ export class Dialer {
   }
 
   #failed(member: Member, bare: string | undefined, failure: DialFailure): void {
-    this.#port.dialled(false)
+    this.#port.failed()
     member.failures++
     member.dueMs = this.#now + this.#redialDelayMs(member.failures)
     if (failure === 'self' && bare !== undefined) {
@@ -276,7 +302,7 @@ export class Dialer {
     const { dial } = member
     if (dial !== undefined) {
       member.dial = undefined
-      this.#dialing--
+      this.#dialing.delete(member)
       dial.cancelTimeout()
       dial.controller.abort(new Error('the dial was given up'))
     }

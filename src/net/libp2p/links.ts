@@ -37,8 +37,6 @@ interface Settle {
 
 /** A peer that sent what is no message is not linked again for so long. */
 const SHUN_MS = 10_000
-/** How often links are held against the admission rule as it is now, in ticks. */
-const REVIEW_TICKS = 10
 
 /**
  * The links that are up, at most one per peer, and what goes over them: messages from and to the listener of the transport.
@@ -51,7 +49,6 @@ export class Links implements LinkListener {
   readonly #shunnedUntilMs = new Map<ReplicaId, number>()
   #listener: TransportListener | undefined
   #last: { readonly message: Message; readonly frame: Uint8Array } | undefined
-  #ticks = 0
 
   constructor(options: LinksOptions) {
     this.#options = options
@@ -123,9 +120,7 @@ export class Links implements LinkListener {
     for (const link of [...this.#up.values()]) {
       link.tick()
     }
-    if (++this.#ticks % REVIEW_TICKS === 0) {
-      this.#review()
-    }
+    this.#review()
   }
 
   /** Hands over what was sent, as far as it drains before `signal` aborts, and ends all links. The listener hears no more. */
@@ -235,6 +230,7 @@ export class Links implements LinkListener {
     }
   }
 
+  /** Holds links against the admission rule as it is now. */
   #review(): void {
     for (const peer of this.#shunnedUntilMs.keys()) {
       if (!this.isShunned(peer)) {

@@ -76,8 +76,8 @@ export const METRICS: readonly MetricSpec[] = [
     opened: transport.traffic.linksOpened,
     lost: transport.traffic.linksLost
   })),
-  group('rollcall_dials_total', 'dials by outcome', 'outcome', 'counter', ({ transport }) => ({
-    linked: transport.traffic.dials - transport.traffic.dialsFailed,
+  group('rollcall_dials_total', 'dials begun, and those that failed', 'event', 'counter', ({ transport }) => ({
+    begun: transport.traffic.dials,
     failed: transport.traffic.dialsFailed
   })),
   group(

@@ -211,6 +211,7 @@ export class RollcallService implements Rollcall {
   /** The tracker's numbers, and those of the transport: `transport…`. */
   stats(): TrackerStats {
     const { links, members, opening, waitingStreams, waitingBytes, timers } = this.#transport.sizes
+    const { dials, dialsFailed, linksLost } = this.#transport.traffic
     return {
       ...this.#tracker.stats(),
       transportLinks: links,
@@ -218,7 +219,10 @@ export class RollcallService implements Rollcall {
       transportOpening: opening,
       transportWaitingStreams: waitingStreams,
       transportWaitingBytes: waitingBytes,
-      transportTimers: timers
+      transportTimers: timers,
+      transportDials: dials,
+      transportDialsFailed: dialsFailed,
+      transportLinksLost: linksLost
     }
   }
 }

@@ -32,8 +32,12 @@ export interface Libp2pTransportOptions {
   readonly connectTimings: ConnectTimings
 }
 
-/** One random peer is asked for its peers every so many ticks, and each new peer soon after its link is up. */
+/** One random peer is asked for its peers every so many ticks. */
 const EXCHANGE_TICKS = 30
+/** For so many ticks after a link came up it is more often: who is new here may be known to others by then. */
+const NEWS_TICKS = 15
+const NEWS_EXCHANGE_TICKS = 3
+/** A new peer itself is asked soon: identify has most often told by then where it is, and where its other peers are. */
 const EXCHANGE_SOON_MS = 250
 
 /**
@@ -63,6 +67,7 @@ export class Libp2pTransport implements Transport {
   #running = false
   #dials = false
   #ticks = 0
+  #newsUntilTick = 0
   #turn: Promise<void> = Promise.resolve()
 
   constructor(components: RollcallComponents, options: Libp2pTransportOptions) {
@@ -231,14 +236,15 @@ export class Libp2pTransport implements Transport {
   #dialPort(): ConstructorParameters<typeof Dialer>[0] {
     return {
       reach: (target, signal) => this.#connector.reach(target, signal),
-      failure: error => this.#connector.failure(error),
+      failure: error => {
+        this.#log('a dial failed - %e', error)
+        return this.#connector.failure(error)
+      },
       isLinked: peer => this.#links.get(peer) !== undefined,
       linkCount: () => this.#links.size,
       refused: peer => this.#links.refused(peer),
-      dialled: ok => {
-        this.traffic.dials++
-        this.traffic.dialsFailed += ok ? 0 : 1
-      }
+      began: () => this.traffic.dials++,
+      failed: () => this.traffic.dialsFailed++
     }
   }
 
@@ -273,7 +279,7 @@ export class Libp2pTransport implements Transport {
   #linked(peer: ReplicaId, connection: Connection): void {
     this.#connector.linked(peer)
     this.#dialer.linked(peer)
-    // Identify has most often told by then where the peer is, and whom it is linked with can be shown.
+    this.#newsUntilTick = this.#ticks + NEWS_TICKS
     this.#after(EXCHANGE_SOON_MS, () => this.#ask(connection))
   }
 
@@ -291,7 +297,8 @@ export class Libp2pTransport implements Transport {
     const opened = links.filter(link => this.#connector.opens(link.peer)).map(link => link.connection)
     this.#duplicates.tick(opened, flushTimeoutMs)
     const { random } = this.#options.environment
-    if (++this.#ticks % EXCHANGE_TICKS === 0 && links.length > 0) {
+    const every = this.#ticks < this.#newsUntilTick ? NEWS_EXCHANGE_TICKS : EXCHANGE_TICKS
+    if (++this.#ticks % every === 0 && links.length > 0) {
       this.#ask((links[random.below(links.length)] as (typeof links)[0]).connection)
     }
   }

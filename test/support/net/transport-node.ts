@@ -9,12 +9,14 @@ import { Admission, type AdmissionInit } from '../../../src/net/libp2p/admission
 import type { RollcallComponents } from '../../../src/net/libp2p/components.ts'
 import { CONNECT_TIMINGS, type ConnectTimings, type LinkTimings, linkTimings } from '../../../src/net/libp2p/timings.ts'
 import { Libp2pTransport } from '../../../src/net/libp2p/transport.ts'
-import { createSystemEnvironment } from '../../../src/tracker/environment.ts'
+import { createSystemEnvironment, type Environment } from '../../../src/tracker/environment.ts'
 
 export interface TransportNodeOptions {
   readonly bootstrap?: readonly string[]
   readonly admission?: AdmissionInit
   readonly discovery?: boolean
+  /** How many times faster verdicts of the hook grow old. Default 1. */
+  readonly admissionSpeed?: number
   readonly linkTimings?: Partial<LinkTimings>
   readonly connectTimings?: Partial<ConnectTimings>
   readonly libp2p?: Partial<Libp2pOptions>
@@ -43,10 +45,12 @@ export const roomyNode = (): Libp2pOptions => ({
 export async function createTransportNode(options: TransportNodeOptions = {}): Promise<TransportNode> {
   let transport: Libp2pTransport | undefined
   const environment = createSystemEnvironment()
+  const speed = options.admissionSpeed ?? 1
+  const hasty: Environment = { ...environment, monotonicMs: () => speed * environment.monotonicMs() }
   const bootstrap: MemberAddress[] = (options.bootstrap ?? []).map(parseBootstrap)
   const rollcall = (components: RollcallComponents): object => {
     transport = new Libp2pTransport(components, {
-      admission: new Admission(options.admission ?? {}, components.connectionProtector !== undefined, environment, 5_000),
+      admission: new Admission(options.admission ?? {}, components.connectionProtector !== undefined, hasty, 5_000),
       environment,
       bootstrap,
       discovery: options.discovery ?? false,
