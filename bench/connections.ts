@@ -1,7 +1,6 @@
 import type { BenchOptions, Row } from './harness.ts'
 import { atLeast, atMost, collectGarbage, heldBytes, median, row, timeMs } from './harness.ts'
 import { type Add, createWorkload, type Fleet, SPREAD_MS, TTL_MS, type Workload } from './support/fleet.ts'
-import { measureGrace } from './support/grace-run.ts'
 import { NaiveFleet } from './support/naive-fleet.ts'
 import { TableFleet } from './support/table-fleet.ts'
 
@@ -19,7 +18,7 @@ const FORGET_SLICE = 2_000
 
 /**
  * How much longer the naive design takes than the reference in Rust (a hash map, a heap of timers), measured side by side for the
- * project's choice of design: docs/benchmarks.md. The naive time of this run divided by it stands for Rust on this machine.
+ * project's choice of design: bench/README.md. The naive time of this run divided by it stands for Rust on this machine.
  */
 const NAIVE_TO_RUST = { 'heartbeat, by what the caller holds': 1.6, 'expire all': 4.3, 'connect, warm': 7.1, disconnect: 5.9 } as const
 
@@ -107,7 +106,6 @@ function measureTable(add: Add, fleet: TableFleet, work: Workload): void {
   add('expire all in slices, longest', expiry.longestMs)
   add('forget users in slices, longest', slices(() => fleet.forgetUsers(FORGET_SLICE), Infinity).longestMs)
   add('a loop of such slices that does nothing, longest', idleSlices(expiry.totalMs))
-  measureGrace(add, work.order)
 }
 
 /** Until `wanted` things were done, or nothing is left to do. */
@@ -171,12 +169,7 @@ function ownRows(table: Samples): Row[] {
     atMost(lowest(of('expire all in slices: longest slice, best run', 'ms', 'expire all in slices, longest')), 10),
     of('slices that do nothing: longest (what the machine adds)', 'ms', 'a loop of such slices that does nothing, longest'),
     of('forget users in slices of 2,000: longest slice', 'ms', 'forget users in slices, longest'),
-    of('sweep with nothing due', 'µs', 'sweep with nothing due'),
-    of('grace of as many keys: schedule', 'ns', 'grace: schedule'),
-    of('grace of as many keys: cancel, random', 'ns', 'grace: cancel'),
-    of('grace of as many keys: drain', 'ns', 'grace: drain'),
-    atMost(lowest(of('grace of as many keys: longest slice of 2,000, best run', 'ms', 'grace: longest slice')), 10),
-    of('grace of as many keys: memory', 'B', 'grace: memory')
+    of('sweep with nothing due', 'µs', 'sweep with nothing due')
   ]
 }
 

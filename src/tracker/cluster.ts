@@ -150,6 +150,7 @@ class Cluster implements ClusterPort {
       graves: membership.graveyard.size,
       transfers: sources.size,
       links: peers.size,
+      points: peers.points,
       timers: timers.size
     }
   }

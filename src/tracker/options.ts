@@ -140,7 +140,7 @@ export function resolveOptions(options: TrackerOptions = {}): ResolvedOptions {
     ttlMs,
     graceMs,
     gossip,
-    detector: resolveDetector(options.detector),
+    detector: resolveDetector(options.detector, gossip.heartbeatIntervalMs),
     permdownAfterMs,
     isolationHoldMs: top.duration('isolationHoldMs', DEFAULTS.isolationHoldMs, 0),
     readyTimeoutMs: top.duration('readyTimeoutMs', DEFAULTS.readyTimeoutMs, 0),
@@ -167,12 +167,12 @@ function resolveGossip(options: GossipOptions = {}): Resolved<GossipOptions> {
   return Object.freeze(gossip)
 }
 
-function resolveDetector(options: DetectorOptions = {}): Resolved<DetectorOptions> {
+function resolveDetector(options: DetectorOptions = {}, heartbeatIntervalMs: number): Resolved<DetectorOptions> {
   const read = new Reader('detector.', options, Object.keys(DEFAULTS.detector))
   const detector = {
     suspectPhi: read.number('suspectPhi', DEFAULTS.detector.suspectPhi, 0.1, 100),
     downPhi: read.number('downPhi', DEFAULTS.detector.downPhi, 0.1, 100),
-    acceptablePauseMs: read.duration('acceptablePauseMs', DEFAULTS.detector.acceptablePauseMs, 0),
+    acceptablePauseMs: read.duration('acceptablePauseMs', Math.max(DEFAULTS.detector.acceptablePauseMs, 2 * heartbeatIntervalMs), 0),
     minDeviationMs: read.duration('minDeviationMs', DEFAULTS.detector.minDeviationMs, 1),
     windowSize: read.integer('windowSize', DEFAULTS.detector.windowSize, 2, 10_000)
   }

@@ -2,7 +2,7 @@ const PARTS = 64
 
 /**
  * A Map in 64 parts, for millions of keys. A single Map rehashes all it holds when it grows: on the machine of
- * docs/benchmarks.md one `set` in half a million strings took 116 ms, and stood in the way of everything else. A
+ * bench/README.md one `set` in half a million strings took 116 ms, and stood in the way of everything else. A
  * part is rehashed 64 times as fast. `partOf` may be crude: keys that fall together cost that, and nothing else.
  */
 export class SplitMap<K, V> {

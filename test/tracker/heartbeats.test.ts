@@ -107,6 +107,21 @@ describe('heartbeats', () => {
     }
   })
 
+  it('a quiet line of eight: nobody at its ends suspects the other, however old relayed counters are', () => {
+    const world = new World()
+    const nodes = world.line('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
+    world.run(60_000)
+    const before = nodes.map(node => node.stat('suspicions'))
+    world.run(240_000)
+    expect(nodes.map(node => node.stat('suspicions'))).toEqual(before)
+    expect(nodes[0]?.cluster.replicas().map(replica => replica.status)).toEqual(nodes.map(() => 'up'))
+    const fromMs = world.clock.nowMs
+    world.kill(nodes[7] as Node)
+    world.run(60_000)
+    const downMs = nodes[0]?.log.find(event => event.name === 'replica:down' && event.atMs >= fromMs)?.atMs ?? Number.NaN
+    expect(downMs - fromMs).toBeLessThan(25_000)
+  })
+
   it('the relay dies without a word: others are asked before anybody is suspected', () => {
     const world = new World()
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(id => world.start(id)) as [Node, Node, Node, Node]

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../src/tracker/environment.ts'
+import { Member } from '../../src/tracker/membership/member.ts'
 import { newIncarnation } from '../../src/tracker/membership.ts'
 import type { Heartbeat, Message } from '../../src/tracker/messages.ts'
+import { resolveOptions } from '../../src/tracker/options.ts'
 import { type Node, names, World } from '../support/cluster-harness.ts'
 
 const DAY_MS = 86_400_000
@@ -86,6 +88,35 @@ describe('membership: detection', () => {
     expect(a.stat('suspicions')).toBe(0)
     expect(a.list()).toEqual(['x', 'y'])
     expect(b.status('a')).toBe('up')
+  })
+
+  it('this process sleeps, and nothing of that time is waiting for it: the sleep is taken off every silence and every grace', () => {
+    const world = new World()
+    const [a, b, c] = world.mesh('a', 'b', 'c') as [Node, Node, Node]
+    c.track('x')
+    world.run(10_000)
+    world.kill(c)
+    const again = world.start('c')
+    world.link('c', 'a')
+    world.link('c', 'b')
+    world.run(5_000)
+    expect(a.list()).toEqual(['x'])
+    for (const id of ['b', 'c']) {
+      world.cut('a', id)
+    }
+    a.process.pause()
+    world.run(30_000)
+    for (const id of ['b', 'c']) {
+      world.heal('a', id)
+    }
+    a.process.resume()
+    const suspicions = a.stat('suspicions')
+    world.run(8_000)
+    expect(a.list()).toEqual(['x'])
+    world.run(8_000)
+    expect(a.list()).toEqual([])
+    expect(a.stat('suspicions')).toBe(suspicions)
+    expect([b.status('c'), again.status('b')]).toEqual(['up', 'up'])
   })
 
   it('L5: the wall clock jumps an hour each way: no decision changes', () => {
@@ -682,6 +713,18 @@ describe('membership: goodbyes', () => {
     expect(b.logged('drop')).toHaveLength(1)
   })
 
+  it('pub-B19: after its goodbye a replica that runs on says nothing and hears nothing', () => {
+    const world = new World()
+    const [a, b] = world.mesh('a', 'b') as [Node, Node]
+    world.run(2_000)
+    a.cluster.bye(false)
+    expect(a.stat('timers')).toBe(0)
+    b.track('x')
+    world.run(5_000)
+    expect(world.frames(undefined, frame => frame.from === 'a').at(-1)?.message.type).toBe('bye')
+    expect(a.list()).toEqual([])
+  })
+
   it('pub-B19: announced: its presences leave within a round; a goodbye of another incarnation is ignored', () => {
     const world = new World()
     const [a, b, c] = world.mesh('a', 'b', 'c') as [Node, Node, Node]
@@ -779,6 +822,32 @@ describe('membership: bounds', () => {
     expect(a.list()).toHaveLength(15)
     expect(a.stat('evictions')).toBeGreaterThan(0)
     expect(a.stat('members')).toBeLessThanOrEqual(20)
+  })
+})
+
+describe('member', () => {
+  const create = (): Member =>
+    new Member({ ref: { id: 'a', incarnation: 1 }, graceMs: 0, introducer: 'a', options: resolveOptions(), nowMs: 0 })
+
+  it('INV-31: intervals in which a counter was skipped teach nothing: the next silence is found as soon as with all of them', () => {
+    const [every, second] = [create(), create()]
+    every.link(0)
+    second.link(0)
+    for (let i = 1; i <= 100; i++) {
+      every.beat(i, 1_000 * i)
+      if (i % 2 === 0) {
+        second.beat(i, 1_000 * i)
+      }
+    }
+    for (const silenceMs of [4_000, 5_000, 8_000]) {
+      expect(second.phi(100_000 + silenceMs)).toBeCloseTo(every.phi(100_000 + silenceMs), 5)
+    }
+  })
+
+  it('an old counter, and the same counter by another path: are not new', () => {
+    const member = create()
+    expect([member.beat(5, 1_000), member.beat(5, 1_100), member.beat(4, 1_200), member.beat(6, 900)]).toEqual([true, false, false, true])
+    expect(member.lastSignMs).toBe(1_000)
   })
 })
 

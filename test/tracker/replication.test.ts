@@ -266,6 +266,37 @@ describe('replication: catching up', () => {
     expect(Math.max(...world.sent.map(frame => frame.bytes))).toBeLessThanOrEqual(16_384)
   })
 
+  it('a slice is lost on the way: what follows shows the gap, and the transfer goes on from there within a round trip', () => {
+    const world = new World()
+    const a = world.start('a', { maxFrameBytes: 16_384 })
+    const b = world.start('b', { maxFrameBytes: 16_384 })
+    fill(a, 'x', 5_000)
+    a.untrack('x1', 'x2')
+    world.direction('a', 'b').window = 1
+    world.direction('a', 'b').latencyMs = 20
+    world.link('a', 'b')
+    world.run(600)
+    const got = b.list().length
+    expect(got).toBeLessThan(4_000)
+    world.direction('a', 'b').lose = 1
+    world.run(1_200)
+    expect(b.list()).toHaveLength(4_998)
+    expect(b.stat('stalls')).toBe(0)
+    expect(b.stat('requests')).toBeLessThanOrEqual(3)
+  })
+
+  it('pulls for invented refs: nothing is kept of them', () => {
+    const world = new World()
+    const [a] = world.mesh('a', 'b') as [Node]
+    a.track('x')
+    world.run(1_000)
+    const points = a.stat('points')
+    for (let i = 0; i < 100; i++) {
+      world.inject('b', 'a', { type: 'pull', requests: [{ replica: { id: `fake${i}`, incarnation: 1 }, shard: 0, head: 0, cursor: null }] })
+    }
+    expect(a.stat('points')).toBe(points)
+  })
+
   it('a source that closes: another goes on from the cursor', () => {
     const world = new World()
     const options = { maxFrameBytes: 16_384 }

@@ -70,6 +70,18 @@ describe('mass-failure valve', () => {
     expect(a.logged('hide')).toHaveLength(4)
   })
 
+  it('a hold that is shorter than the grace: ends once, and the leaves come after the grace', () => {
+    const world = new World({ options: { isolationHoldMs: 3_000 } })
+    const [a, ...others] = fleet(world, 5) as [Node, ...Node[]]
+    isolate(world, a, others)
+    world.run(20_000)
+    expect(isolations(a)).toEqual([true, false])
+    expect(a.list()).toHaveLength(5)
+    world.run(10_000)
+    expect(isolations(a)).toEqual([true, false])
+    expect(a.list()).toEqual(['a'])
+  })
+
   it('a real loss of one of five, and of two: is reported after the grace', () => {
     const world = new World()
     const [a, b, , d, e] = fleet(world, 5) as [Node, Node, Node, Node, Node]

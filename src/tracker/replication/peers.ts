@@ -150,6 +150,11 @@ export class Peers {
     return this.#peers.size
   }
 
+  /** Over all peers: what is kept per peer and origin. */
+  get points(): number {
+    return [...this.#peers.values()].reduce((sum, peer) => sum + peer.points.size, 0)
+  }
+
   get(id: ReplicaId): Peer | undefined {
     return this.#peers.get(id)
   }
