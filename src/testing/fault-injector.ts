@@ -48,6 +48,9 @@ export class FaultInjector {
       case 'slow':
         this.#renewLinks()
         return
+      case 'shuffle':
+        this.#sim.hold(this.#at(fault.one), this.#at(fault.two))
+        return
       case 'break':
         this.#sim.breakLink(this.#at(fault.one), this.#at(fault.two))
         return
@@ -72,11 +75,29 @@ export class FaultInjector {
       if (![...this.#active].some(other => other.kind === 'pause' && this.#at(other.replica) === replica)) {
         this.#sim.resume(replica)
       }
+    } else if (fault.kind === 'shuffle') {
+      this.#shuffle(this.#at(fault.one), this.#at(fault.two))
     } else if (fault.kind === 'kill' || fault.kind === 'stop') {
       this.#revive(this.#at(fault.replica), fault.kind === 'kill' && fault.newId)
     } else {
       this.#renewLinks()
     }
+  }
+
+  #shuffle(from: SimReplica, to: SimReplica): void {
+    const { random } = this.#sim
+    for (let held = this.#sim.held(from, to).length; held > 0; held = this.#sim.held(from, to).length) {
+      const index = random.below(held)
+      const draw = random.below(10)
+      if (draw === 0) {
+        this.#sim.drop(from, to, index)
+      } else if (draw === 1) {
+        this.#sim.duplicate(from, to, index)
+      } else {
+        this.#sim.deliver(from, to, index)
+      }
+    }
+    this.#sim.release(from, to)
   }
 
   #kill(fault: Extract<Fault, { kind: 'kill' }>): void {

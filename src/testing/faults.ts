@@ -14,6 +14,8 @@ export type FaultKind =
   | { readonly kind: 'split'; readonly group: number }
   /** Loss, duplication, reordering, latency, little capacity: from the first to the second. */
   | { readonly kind: 'slow'; readonly one: number; readonly two: number; readonly conditions: LinkConditions }
+  /** Frames from the first to the second are held, and delivered afterwards in any order, some twice, some never, over whatever link there is then. */
+  | { readonly kind: 'shuffle'; readonly one: number; readonly two: number }
   /** The link between two breaks once. */
   | { readonly kind: 'break'; readonly one: number; readonly two: number }
   /** The process stands still. */
@@ -62,8 +64,11 @@ function randomKind(random: Random, replicas: number): FaultKind {
   if (draw < 48) {
     return { kind: 'slow', one, two, conditions: randomConditions(random) }
   }
-  if (draw < 58) {
+  if (draw < 54) {
     return { kind: 'break', one, two }
+  }
+  if (draw < 60) {
+    return { kind: 'shuffle', one, two }
   }
   if (draw < 72) {
     return { kind: 'pause', replica: one }

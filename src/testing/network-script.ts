@@ -31,9 +31,14 @@ export abstract class NetworkScript {
     this.network.breakLink(one.name, two.name)
   }
 
-  /** Frames from `from` to `to` wait until they are delivered by hand, or `heal`. Default: all types. */
+  /** Frames from `from` to `to` wait until they are delivered by hand, `release` or `heal`. Default: all types. */
   hold(from: SimReplica, to: SimReplica, { types }: { types?: readonly MessageType[] } = {}): void {
     this.#wire(from, to).setHold(type => types?.includes(type) ?? true)
+  }
+
+  /** Ends the holding by hand, and nothing else. What is held still arrives, in order. */
+  release(from: SimReplica, to: SimReplica): void {
+    this.#wire(from, to).setHold(null)
   }
 
   /** What is held, oldest first. */

@@ -82,6 +82,7 @@ export class Oracle implements SimObserver {
 
   diff(replica: SimReplica, diff: Diff): void {
     this.#told.add(replica)
+    this.#checkUpdates(replica, diff)
     // Without a grace nothing is promised to those who move.
     if (!this.#options.calm || this.#options.graceMs === 0) {
       return
@@ -95,6 +96,15 @@ export class Oracle implements SimObserver {
           `${identityOf(presence)} leaves ${diff.topic} (${reason}), and its client is there or was within the grace`
         )
       }
+    }
+  }
+
+  /** Who goes and comes in one diff was updated, and has to be told so. */
+  #checkUpdates(replica: SimReplica, { topic, leaves, joins }: Diff): void {
+    const left = new Set(leaves.map(({ presence }) => identityOf(presence)))
+    const both = joins.find(presence => left.has(identityOf(presence)))
+    if (both !== undefined) {
+      this.#sim.fail(replica, 'T4', `${identityOf(both)} leaves and joins ${topic} in one diff`)
     }
   }
 

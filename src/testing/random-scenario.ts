@@ -16,7 +16,7 @@ export function randomScenario(seed: number | string): Scenario {
     simulation: {
       replicas,
       topology: (['mesh', 'mesh', 'mesh', 'mesh', 'line', 'ring', 'star'] as const)[random.below(7)] ?? 'mesh',
-      network: { conditions: { latencyMs: randomLatency(random) }, linkTimeoutMs: 2_000 + random.below(13_000) },
+      network: randomNetwork(random),
       options: randomTimes(random)
     },
     workload: randomWorkload(random, { durationMs, clients, operations: clients * (4 + random.below(12)) }),
@@ -25,6 +25,16 @@ export function randomScenario(seed: number | string): Scenario {
     users: Math.max(1, clients - random.below(3)),
     topics: 1 + random.below(4),
     durationMs
+  }
+}
+
+/** One in three has frames so small that a few presences are a transfer in slices, or buffers so small that peers push back. */
+function randomNetwork(random: Random): Scenario['simulation']['network'] & object {
+  return {
+    conditions: { latencyMs: randomLatency(random) },
+    linkTimeoutMs: 2_000 + random.below(13_000),
+    maxFrameBytes: [65_536, 65_536, 4_096, 2_048][random.below(4)] as number,
+    sendBufferBytes: [262_144, 262_144, 262_144, 8_192][random.below(4)] as number
   }
 }
 

@@ -92,7 +92,7 @@ export class LinkEnd {
     })
   }
 
-  /** False when the end is closed or does not drain. */
+  /** False when the end is closed or does not drain. A message that is too big throws: that is a fault of its sender, to be seen in tests. */
   send(message: Message): boolean {
     const beat = isBeat(message.type)
     if (!this.#open || (beat && this.#beatFrames >= MAX_BEATS)) {
@@ -102,7 +102,7 @@ export class LinkEnd {
       this.#full = true
       return false
     }
-    const frame = new Frame(this, message.type, encodeFrame(message, this.transport.self))
+    const frame = new Frame(this, message.type, encodeFrame(message, this.transport.self, this.transport.maxFrameBytes))
     if (beat) {
       this.#beatFrames++
     } else {
