@@ -14,7 +14,8 @@ const NOTHING: WorkerEvents = {
   sawAtMs: [],
   judged: [],
   ended: [],
-  isolated: []
+  isolated: [],
+  stalls: []
 }
 
 function setup(replicas = 3): {

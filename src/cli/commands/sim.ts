@@ -110,6 +110,13 @@ function summarize(report: SimReport, out: string): string {
       return `${kind.padEnd(12)} ${found} ${pc.dim(`(${pairs} pairs${unnoticed > 0 ? `, ${unnoticed} did not notice` : ''})`)}`
     }),
     `memory       at most ${rssMb.toFixed(0)} MB in one replica; ${measures.falseSuspicions.length} false suspicions; settled in ${formatDuration(numbers.settledSeconds * 1_000)}`,
+    ...(numbers.stalls > 0
+      ? [
+          pc.yellow(
+            `machine      stood still ${numbers.stalls} times, ${numbers.stalledSeconds.toFixed(1)} s in all: too little processor for exact checks meanwhile`
+          )
+        ]
+      : []),
     '',
     report.ok ? pc.green('all checks passed') : pc.red('a check failed'),
     pc.dim(`${join(out, 'report.html')}, ${join(out, 'report.json')}`)

@@ -39,6 +39,13 @@ export class FaultDriver {
     return this.#paused.has(replica)
   }
 
+  /** Whether a pause of the replica lies within, or around, that time. */
+  wasPaused(replica: number, fromMs: number, toMs: number): boolean {
+    return this.log.some(
+      ({ fault, beganMs, endedMs }) => fault.kind === 'pause' && fault.replica === replica && beganMs < toMs && endedMs > fromMs
+    )
+  }
+
   /**
    * Begins the fault, waits `untilMs − atMs`, mends it. Resolves when it is mended; at once, with nothing done, when its replica has not
    * yet come back from the fault before.

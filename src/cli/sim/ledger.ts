@@ -36,6 +36,9 @@ export class Ledger {
   /** By place (topic and user), oldest first. */
   readonly spans = new Map<string, Span[]>()
   readonly disturbances: Disturbance[] = []
+  /** How often a process stood still though nobody stopped it, and how long in all. */
+  stallCount = 0
+  stallMs = 0
 
   open(place: string, replica: number, fromMs: number): Span {
     const span: Span = {
@@ -66,6 +69,13 @@ export class Ledger {
     return this.#add(label, fromMs, (a, b) => (left.includes(a) && right.includes(b)) || (left.includes(b) && right.includes(a)))
   }
 
+  /** A process stood still for a while that is over; −1: the one that carries all links, which touches every pair. */
+  stalled(replica: number, fromMs: number, untilMs: number): void {
+    this.#add('stall', fromMs, (a, b) => replica === -1 || a === replica || b === replica).untilMs = untilMs
+    this.stallCount++
+    this.stallMs += untilMs - fromMs
+  }
+
   /** The latest end of what touched the pair and began before `beforeMs` and ended after `afterMs`; −Infinity when nothing did. */
   lastDisturbedMs(observer: number, replica: number, afterMs: number, beforeMs: number): number {
     let latest = Number.NEGATIVE_INFINITY
@@ -88,8 +98,10 @@ export class Ledger {
     return told.length === 0 ? 'never there' : told.join('; ')
   }
 
-  /** Forgets spans that ended before `beforeMs`, so that a year of them costs no more than a minute. */
+  /** Forgets spans and stalls that ended before `beforeMs`, so that a year of them costs no more than a minute. */
   compact(beforeMs: number): void {
+    const kept = this.disturbances.filter(disturbance => disturbance.untilMs > beforeMs || disturbance.label !== 'stall')
+    this.disturbances.splice(0, this.disturbances.length, ...kept)
     for (const [place, spans] of this.spans) {
       const kept = spans.filter(span => span.endedMs > beforeMs)
       if (kept.length === 0) {

@@ -53,6 +53,7 @@ function tiles({ measures, numbers, faults }: SimReport): string {
     ['operations/s', numbers.operationsPerSecondMean.toFixed(0)],
     ['bytes per operation and peer', numbers.bytesPerOperationAndPeer.toFixed(0)],
     ['faults', String(faults.length)],
+    ['stalls of the machine', `${numbers.stalls}, ${numbers.stalledSeconds.toFixed(1)} s`],
     ['false suspicions', String(measures.falseSuspicions.length)],
     ['memory of a replica, at most', `${rssMax.toFixed(0)} MB`]
   ]

@@ -37,6 +37,9 @@ export interface SimReport {
     readonly operationsPerSecondMean: number
     /** Wire bytes for each operation and each replica that had to learn of it. */
     readonly bytesPerOperationAndPeer: number
+    /** Times that a process had no processor, or collected garbage, for over a quarter of a second; they excuse what a pause would. */
+    readonly stalls: number
+    readonly stalledSeconds: number
     readonly surprises: Readonly<Record<string, number>>
   }
   readonly measures: MeasuresSummary
@@ -76,6 +79,8 @@ export function makeReport(simulation: Simulation, options: SimulationOptions, c
       operations,
       operationsPerSecondMean: operations / Math.max(0.001, numbers.droveSeconds),
       bytesPerOperationAndPeer: numbers.wireBytes / Math.max(1, operations * (options.replicas - 1)),
+      stalls: simulation.ledger.stallCount,
+      stalledSeconds: simulation.ledger.stallMs / 1_000,
       surprises: Object.fromEntries(simulation.crowd.surprises)
     },
     measures,

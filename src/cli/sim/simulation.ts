@@ -12,6 +12,7 @@ import { Measures } from './measures.ts'
 import { type Bounds, Oracle } from './oracle.ts'
 import { RunLog } from './run-log.ts'
 import { sharedNowMs } from './shared-clock.ts'
+import { StallWatch } from './stall-watch.ts'
 import type { Trace } from './trace.ts'
 import type { WorkerEvents } from './worker-protocol.ts'
 
@@ -46,7 +47,8 @@ export class Simulation {
   readonly crowd: Crowd
   readonly driver: FaultDriver
   readonly fleet: Fleet
-  readonly #ledger = new Ledger()
+  readonly ledger = new Ledger()
+  readonly #stalls = new StallWatch()
   readonly #options: SimulationOptions
   readonly #ready = new Set<number>()
   readonly #allReady = Promise.withResolvers<void>()
@@ -56,10 +58,10 @@ export class Simulation {
 
   constructor(options: SimulationOptions) {
     this.#options = options
-    const oracle = new Oracle(this.#ledger, options.bounds)
-    this.checker = new Checker(this.#ledger, oracle, replicaName)
-    this.measures = new Measures(this.#ledger, oracle, replicaName)
-    this.crowd = new Crowd({ seed: options.seed, replicas: options.replicas, ledger: this.#ledger })
+    const oracle = new Oracle(this.ledger, options.bounds)
+    this.checker = new Checker(this.ledger, oracle, replicaName)
+    this.measures = new Measures(this.ledger, oracle, replicaName)
+    this.crowd = new Crowd({ seed: options.seed, replicas: options.replicas, ledger: this.ledger })
     this.log = new RunLog(options.replicas)
     this.fleet = new Fleet({
       replicas: options.replicas,
@@ -72,7 +74,7 @@ export class Simulation {
         crashed: (replica, detail) => this.checker.crashes.failed(`${replicaName(replica)} ended by itself: ${detail}`)
       }
     })
-    this.driver = new FaultDriver(this.fleet, this.crowd, this.#ledger)
+    this.driver = new FaultDriver(this.fleet, this.crowd, this.ledger)
   }
 
   /** Operations that clients were told to do. */
@@ -96,6 +98,7 @@ export class Simulation {
       this.checker.crashes.passed(this.#options.replicas + this.driver.log.length)
       this.measures.reportLeaves(this.checker.falseLeaves)
     } finally {
+      this.#stalls.stop()
       await this.fleet.stop()
     }
   }
@@ -162,6 +165,7 @@ export class Simulation {
       this.#nextEvent++
       this.crowd.follow(event, nowMs)
     }
+    this.#noteStalls()
     this.#send(nowMs)
     this.measures.settle(nowMs, this.fleet.size)
   }
@@ -180,6 +184,12 @@ export class Simulation {
   }
 
   #heard(replica: number, events: WorkerEvents): void {
+    for (const { fromMs, toMs } of events.stalls) {
+      // What a pause does to a process is in the log already.
+      if (!this.driver.wasPaused(replica, fromMs, toMs)) {
+        this.ledger.stalled(replica, fromMs, toMs)
+      }
+    }
     this.crowd.heard(events, sharedNowMs())
     this.measures.heard(replica, events, id => this.fleet.indexOf(id))
     this.log.heard(replica, events)
@@ -187,17 +197,28 @@ export class Simulation {
 
   async #check(): Promise<void> {
     const { propagationMs, recoveryMs, detectionMs, graceMs } = this.#options.bounds
-    await Promise.all(
-      this.#answering().map(async replica => {
-        const snapshot = await this.fleet.worker(replica)?.snapshot(ANSWER_MS)
-        if (snapshot !== undefined) {
-          const when = `${((snapshot.atMs - this.#startMs) / 1_000).toFixed(1)} s`
-          this.checker.during(replica, snapshot, when)
-          this.log.listed(replica, snapshot)
-        }
-      })
+    const askedMs = sharedNowMs()
+    const answers = await Promise.all(
+      this.#answering().map(async replica => ({ replica, snapshot: await this.fleet.worker(replica)?.snapshot(ANSWER_MS) }))
     )
-    this.#ledger.compact(sharedNowMs() - 4 * (propagationMs + recoveryMs + detectionMs + graceMs))
+    // Judged when all have answered: an answer tells first how the process fared.
+    this.#noteStalls()
+    for (const { replica, snapshot } of answers) {
+      if (snapshot === undefined) {
+        this.ledger.stalled(replica, askedMs, sharedNowMs())
+      } else {
+        this.checker.during(replica, snapshot, `${((snapshot.atMs - this.#startMs) / 1_000).toFixed(1)} s`)
+        this.log.listed(replica, snapshot)
+      }
+    }
+    this.ledger.compact(sharedNowMs() - 4 * (propagationMs + recoveryMs + detectionMs + graceMs))
+  }
+
+  // All links pass this process.
+  #noteStalls(): void {
+    for (const { fromMs, toMs } of this.#stalls.take()) {
+      this.ledger.stalled(-1, fromMs, toMs)
+    }
   }
 
   async #sample(): Promise<void> {
@@ -230,7 +251,7 @@ export class Simulation {
       await setTimeout(SETTLE_POLL_MS)
     }
     this.log.settled(sharedNowMs() - beganMs)
-    this.checker.equal.passed(this.fleet.size * this.#ledger.spans.size)
+    this.checker.equal.passed(this.fleet.size * this.ledger.spans.size)
     for (const difference of differences) {
       this.checker.equal.failed(difference)
     }

@@ -5,6 +5,7 @@
 
 import type { TrackerOptions } from '../../tracker/options.ts'
 import type { ReplicaInfo, TrackerStats } from '../../tracker/types.ts'
+import type { Stall } from './stall-watch.ts'
 
 /** A worker's start arguments, as JSON in its first argument. */
 export interface WorkerStart {
@@ -61,6 +62,8 @@ export interface WorkerEvents {
   /** Connections that ended without a request. */
   readonly ended: readonly { readonly user: string; readonly end: string; readonly connectSeq: number; readonly atMs: number }[]
   readonly isolated: readonly { readonly isolated: boolean; readonly atMs: number }[]
+  /** When the process stood still. */
+  readonly stalls: readonly Stall[]
 }
 
 /** Everything that is listed, in columns. */

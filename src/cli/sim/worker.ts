@@ -8,6 +8,7 @@ import { messageOf } from '../errors.ts'
 import { openReplica } from '../open-replica.ts'
 import type { ReplicaHandle } from '../replica.ts'
 import { sharedNowMs } from './shared-clock.ts'
+import { StallWatch } from './stall-watch.ts'
 import { WorkerClients } from './worker-clients.ts'
 import type { FromWorker, ToWorker, WorkerEvents, WorkerNumbers, WorkerStart } from './worker-protocol.ts'
 import { WorkerView } from './worker-view.ts'
@@ -48,13 +49,16 @@ async function run(start: WorkerStart): Promise<void> {
   const { tracker } = replica
   const view = new WorkerView(tracker)
   const clients = new WorkerClients(tracker, start.clientHeartbeatMs)
+  const stalls = new StallWatch()
   const loop = monitorEventLoopDelay({ resolution: 10 })
   loop.enable()
-  const reports = setInterval(() => report(view, clients), REPORT_EVERY_MS)
+  const reports = setInterval(() => report(view, clients, stalls), REPORT_EVERY_MS)
   process.on('message', (message: ToWorker) => {
     if (message.type === 'ops') {
       clients.add(message.ops)
     } else if (message.type === 'snapshot') {
+      // First, so that whoever judges the snapshot knows what this process suffered.
+      report(view, clients, stalls)
       tell(view.snapshot(message.request))
     } else if (message.type === 'numbers') {
       tell(numbers(message.request, replica, view, clients, loop.percentile(99) / 1e6))
@@ -62,7 +66,7 @@ async function run(start: WorkerStart): Promise<void> {
     } else {
       clearInterval(reports)
       clients.stop()
-      report(view, clients)
+      report(view, clients, stalls)
       void replica.stop({ announce: message.announce }).finally(() => process.disconnect?.())
     }
   })
@@ -87,11 +91,12 @@ function numbers(request: number, { tracker }: ReplicaHandle, view: WorkerView, 
   }
 }
 
-function report(view: WorkerView, clients: WorkerClients): void {
+function report(view: WorkerView, clients: WorkerClients, stalls: StallWatch): void {
   const events: WorkerEvents = {
     type: 'events',
     ...take(clients, ['didSeqs', 'didAtMs', 'failures', 'ended']),
-    ...take(view, ['topics', 'keys', 'kinds', 'sawAtMs', 'judged', 'isolated'])
+    ...take(view, ['topics', 'keys', 'kinds', 'sawAtMs', 'judged', 'isolated']),
+    stalls: stalls.take()
   }
   const { type: _, ...columns } = events
   if (Object.values(columns).some(column => column.length > 0)) {
