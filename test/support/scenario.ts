@@ -1,6 +1,6 @@
 import type { DeltaInterval } from '../../src/crdt/index.ts'
 import type { Connection } from '../../src/index.ts'
-import type { SimReplica, Simulation } from '../../src/testing/index.ts'
+import type { Random, SimReplica, Simulation } from '../../src/testing/index.ts'
 import { listed } from './sim.ts'
 
 /** An interval that was read. */
@@ -69,3 +69,6 @@ export const stateBytes = (sim: Simulation, from: SimReplica, to: SimReplica): n
 /** All orders of some items. */
 export const orders = <T>(items: readonly T[]): T[][] =>
   items.length === 0 ? [[]] : items.flatMap((item, i) => orders([...items.slice(0, i), ...items.slice(i + 1)]).map(rest => [item, ...rest]))
+
+/** One of some items. */
+export const pick = <T>(random: Random, items: readonly T[]): T => items[random.below(items.length)] as T
