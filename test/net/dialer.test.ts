@@ -55,6 +55,7 @@ class World {
           random: createRandom(seed),
           schedule: (delayMs, task) => this.clock.after(delayMs + this.lateMs, task)
         },
+        random: createRandom(seed),
         dialTimeoutMs: 10_000,
         maxLinks: 32,
         maxMembers: 1_000,

@@ -1,8 +1,9 @@
 import type { ReplicaId } from '../../crdt/dot.ts'
-import type { Cancel, Environment } from '../../tracker/environment.ts'
+import type { Cancel, Environment, Random } from '../../tracker/environment.ts'
 import type { MemberAddress } from './addresses.ts'
 import { firstDelayMs, redialDelayMs } from './back-off.ts'
-import { addPinned, type DialInProgress, keeps, type Member, MemberTable, nextBare } from './members.ts'
+import { DialPace } from './dial-pace.ts'
+import { addPinned, keeps, type Member, MemberTable, nextBare } from './members.ts'
 
 export interface DialTarget {
   /** Who must answer; undefined: whoever does. */
@@ -30,6 +31,7 @@ export interface DialPort {
 export interface DialerOptions {
   readonly self: ReplicaId
   readonly environment: Environment
+  readonly random: Random
   readonly dialTimeoutMs: number
   /** With so many links, only configured members are dialled: the mesh is partial, and who is new links itself. */
   readonly maxLinks: number
@@ -38,15 +40,6 @@ export interface DialerOptions {
   readonly forgetAfterMs: number
 }
 
-/** Handshakes cost 7 ms of processor on each side, and thirty at once time each other out: so many may be in their first second. */
-const FRESH_MAX = 2
-/** A dial that takes longer waits for somebody who does not answer, and does not keep others from being dialled. */
-const FRESH_MS = 1_000
-/** A wake-up that is later says that this process does not get the processor it wants: then one dial at a time, and more patience. */
-const LATE_MS = 50
-const STRAINED_MS = 5_000
-/** Dials at one time in all. */
-const PARALLEL_MAX = 16
 /** A link that was up for less is no success: it counts as a failed dial, or two replicas that reject each other would spin. */
 const STABLE_MS = 10_000
 /** As many failures at most are made of links that did not last: on a bad network links are lost often, and wanted back in 8 s. */
@@ -63,9 +56,8 @@ export class Dialer {
   readonly #port: DialPort
   readonly #members: MemberTable
   #running = false
-  readonly #dialing = new Map<Member, DialInProgress>()
+  readonly #pace = new DialPace()
   #cancelWake: Cancel | undefined
-  #strainedUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(port: DialPort, options: DialerOptions) {
     this.#port = port
@@ -78,7 +70,7 @@ export class Dialer {
   }
 
   get dialing(): number {
-    return this.#dialing.size
+    return this.#pace.size
   }
 
   /** Begins to dial. What was learned before, in an earlier life too, is dialled at once. */
@@ -144,7 +136,7 @@ export class Dialer {
     if (this.#port.linkCount() === 1) {
       for (const other of this.#members) {
         other.failures = Math.min(other.failures, 1)
-        this.#due(other, this.#options.environment.random.below(2_000))
+        this.#due(other, this.#options.random.below(2_000))
       }
     }
     this.#plan()
@@ -183,11 +175,11 @@ export class Dialer {
 
   #firstDelayMs(member: Member): number {
     const weAreSmaller = member.id === undefined || this.#options.self < member.id
-    return firstDelayMs(weAreSmaller, this.#port.linkCount(), this.#options.environment.random)
+    return firstDelayMs(weAreSmaller, this.#port.linkCount(), this.#options.random)
   }
 
   #redialDelayMs(failures: number): number {
-    return redialDelayMs(failures, this.#alone, this.#options.environment.random)
+    return redialDelayMs(failures, this.#alone, this.#options.random)
   }
 
   /** Brings the member's next dial forward to `delayMs` from now, if it needs one. */
@@ -209,26 +201,13 @@ export class Dialer {
     for (const member of this.#running ? this.#members : []) {
       dueMs = Math.min(dueMs, this.#wants(member) ? member.dueMs : Number.POSITIVE_INFINITY)
     }
-    const wakeMs = Math.max(dueMs, this.#roomAtMs(), this.#now)
+    const wakeMs = Math.max(dueMs, this.#pace.roomAtMs(this.#now), this.#now)
     if (wakeMs !== Number.POSITIVE_INFINITY) {
       this.#cancelWake = this.#options.environment.schedule(Math.max(0, wakeMs - this.#now), () => {
-        if (this.#now - wakeMs > LATE_MS) {
-          this.#strainedUntilMs = this.#now + STRAINED_MS
-        }
+        this.#pace.ranLate(this.#now - wakeMs, this.#now)
         this.#pump()
       })
     }
-  }
-
-  /** When the next dial may begin: in the past when there is room now; Infinity when one has to end first. */
-  #roomAtMs(): number {
-    if (this.#dialing.size >= PARALLEL_MAX) {
-      return Number.POSITIVE_INFINITY
-    }
-    const strained = this.#now < this.#strainedUntilMs
-    const freshMs = strained ? STRAINED_MS : FRESH_MS
-    const fresh = [...this.#dialing.values()].map(({ startedMs }) => startedMs + freshMs).filter(endMs => endMs > this.#now)
-    return fresh.length < (strained ? 1 : FRESH_MAX) ? Number.NEGATIVE_INFINITY : Math.min(...fresh)
   }
 
   #wants(member: Member): boolean {
@@ -240,7 +219,7 @@ export class Dialer {
     const due = [...this.#members].filter(member => member.dueMs <= now)
     // Those that are members for certain go before those that somebody has named.
     for (const member of due.sort((a, b) => rank(a) - rank(b) || a.dueMs - b.dueMs)) {
-      if (this.#wants(member) && this.#roomAtMs() <= now) {
+      if (this.#wants(member) && this.#pace.roomAtMs(this.#now) <= now) {
         this.#dial(member)
       }
     }
@@ -262,8 +241,8 @@ export class Dialer {
     const cancelTimeout = this.#options.environment.schedule(this.#options.dialTimeoutMs, () =>
       settle(() => this.#failed(member, bare, 'failed'))
     )
-    member.dial = { startedMs: this.#now, controller, cancelTimeout }
-    this.#dialing.set(member, member.dial)
+    member.dial = { controller, cancelTimeout }
+    this.#pace.began(member, this.#now)
     this.#port.began()
     this.#port.reach(target, controller.signal).then(
       id => settle(() => this.#reached(member, bare, id)),
@@ -302,7 +281,7 @@ export class Dialer {
     const { dial } = member
     if (dial !== undefined) {
       member.dial = undefined
-      this.#dialing.delete(member)
+      this.#pace.ended(member)
       dial.cancelTimeout()
       dial.controller.abort(new Error('the dial was given up'))
     }

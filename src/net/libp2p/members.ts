@@ -4,7 +4,6 @@ import { ADDRESSES_PER_MEMBER } from './addresses.ts'
 
 /** A dial in progress. */
 export interface DialInProgress {
-  readonly startedMs: number
   readonly controller: AbortController
   readonly cancelTimeout: Cancel
 }

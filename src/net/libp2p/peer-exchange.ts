@@ -1,7 +1,8 @@
-import type { Connection, Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import type { Connection, Logger, Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { PeerRecord, RecordEnvelope } from '@libp2p/peer-record'
 import { setMaxListeners } from 'main-event'
 import type { ReplicaId } from '../../crdt/dot.ts'
+import type { Random } from '../../tracker/environment.ts'
 import { usableAddresses } from './addresses.ts'
 import type { RollcallComponents } from './components.ts'
 import { FramingError, NotAdmittedError } from './errors.ts'
@@ -17,7 +18,17 @@ export interface PeerExchangePort {
   isLinked(peer: ReplicaId): boolean
   admitsOrigin(peer: ReplicaId): Promise<boolean>
   learn(peer: ReplicaId, addresses: readonly string[]): void
+  readonly random: Random
+  readonly log: Logger
 }
+
+/** A new peer is asked so long after its link came up: identify has most often told by then where it is, and where its other peers are. */
+export const EXCHANGE_SOON_MS = 250
+/** One random peer is asked every so many ticks. */
+const EVERY_TICKS = 30
+/** For so many ticks after a link came up it is more often: who is new may be known to others by then. */
+const NEWS_TICKS = 15
+const NEWS_EVERY_TICKS = 3
 
 const RECORDS_MAX = 256
 const RECORD_BYTES_MAX = 2_048
@@ -31,6 +42,8 @@ export class PeerExchange {
   readonly #components: RollcallComponents
   readonly #port: PeerExchangePort
   #handles = false
+  #ticks = 0
+  #newsUntilTick = 0
 
   constructor(components: RollcallComponents, port: PeerExchangePort) {
     this.#components = components
@@ -53,8 +66,26 @@ export class PeerExchange {
     await this.#components.registrar.unhandle(PEERS_PROTOCOL_ID)
   }
 
+  /** A link is up on `connection`, since `EXCHANGE_SOON_MS`. */
+  linked(connection: Connection): void {
+    this.#newsUntilTick = this.#ticks + NEWS_TICKS
+    this.#askAbout(connection)
+  }
+
+  tick(): void {
+    const connections = [...this.#port.linked()]
+    const everyTicks = this.#ticks < this.#newsUntilTick ? NEWS_EVERY_TICKS : EVERY_TICKS
+    if (++this.#ticks % everyTicks === 0 && connections.length > 0) {
+      this.#askAbout(connections[this.#port.random.below(connections.length)] as Connection)
+    }
+  }
+
+  #askAbout(connection: Connection): void {
+    this.#ask(connection).catch(error => this.#port.log('%p did not say whom it knows - %e', connection.remotePeer, error))
+  }
+
   /** Asks the peer at the other end whom it is linked with, and learns those that we are not. */
-  async ask(connection: Connection): Promise<void> {
+  async #ask(connection: Connection): Promise<void> {
     const signal = timeout()
     const stream = await connection.newStream(PEERS_PROTOCOL_ID, { signal })
     try {

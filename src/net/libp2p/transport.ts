@@ -14,7 +14,7 @@ import { Duplicates } from './duplicates.ts'
 import { LinkError } from './errors.ts'
 import { MAX_FRAME_BYTES } from './link.ts'
 import { Links } from './links.ts'
-import { PeerExchange } from './peer-exchange.ts'
+import { EXCHANGE_SOON_MS, PeerExchange } from './peer-exchange.ts'
 import { PeerWatch } from './peer-watch.ts'
 import { type ConnectTimings, type LinkTimings, TICK_MS } from './timings.ts'
 import { Traffic } from './traffic.ts'
@@ -31,14 +31,6 @@ export interface Libp2pTransportOptions {
   readonly linkTimings: LinkTimings
   readonly connectTimings: ConnectTimings
 }
-
-/** One random peer is asked for its peers every so many ticks. */
-const EXCHANGE_TICKS = 30
-/** For so many ticks after a link came up it is more often: who is new here may be known to others by then. */
-const NEWS_TICKS = 15
-const NEWS_EXCHANGE_TICKS = 3
-/** A new peer itself is asked soon: identify has most often told by then where it is, and where its other peers are. */
-const EXCHANGE_SOON_MS = 250
 
 /**
  * The Transport port over the streams of a libp2p node: see `Link` for what goes over the wire, `Connector` and `Acceptor` for how links
@@ -66,8 +58,6 @@ export class Libp2pTransport implements Transport {
   readonly #timers = new Set<Cancel>()
   #running = false
   #dials = false
-  #ticks = 0
-  #newsUntilTick = 0
   #turn: Promise<void> = Promise.resolve()
 
   constructor(components: RollcallComponents, options: Libp2pTransportOptions) {
@@ -76,6 +66,7 @@ export class Libp2pTransport implements Transport {
     this.#options = options
     this.#log = components.logger.forComponent('rollcall')
     const { environment, admission, connectTimings } = options
+    const random = environment.random.fork('transport')
     this.#links = new Links({
       self: this.self,
       environment,
@@ -100,13 +91,15 @@ export class Libp2pTransport implements Transport {
       asked: connection => this.#asked(connection),
       refused: connection => this.#refused(connection)
     })
-    this.#dialer = new Dialer(this.#dialPort(), { self: this.self, ...options, dialTimeoutMs: connectTimings.dialTimeoutMs })
+    this.#dialer = new Dialer(this.#dialPort(), { self: this.self, ...options, random, dialTimeoutMs: connectTimings.dialTimeoutMs })
     this.#exchange = new PeerExchange(components, {
       admits,
       linked: () => [...this.#links].map(link => link.connection),
       isLinked: peer => this.#links.get(peer) !== undefined,
       admitsOrigin: peer => admission.ask(peer),
-      learn: (peer, addresses) => this.#dialer.learn(peer, addresses)
+      learn: (peer, addresses) => this.#dialer.learn(peer, addresses),
+      random,
+      log: this.#log
     })
     this.#watch = new PeerWatch(components, {
       ...options,
@@ -279,12 +272,7 @@ export class Libp2pTransport implements Transport {
   #linked(peer: ReplicaId, connection: Connection): void {
     this.#connector.linked(peer)
     this.#dialer.linked(peer)
-    this.#newsUntilTick = this.#ticks + NEWS_TICKS
-    this.#after(EXCHANGE_SOON_MS, () => this.#ask(connection))
-  }
-
-  #ask(connection: Connection): void {
-    this.#exchange.ask(connection).catch(error => this.#log('%p did not say whom it knows - %e', connection.remotePeer, error))
+    this.#after(EXCHANGE_SOON_MS, () => this.#exchange.linked(connection))
   }
 
   #tick(): void {
@@ -296,11 +284,7 @@ export class Libp2pTransport implements Transport {
     const links = [...this.#links]
     const opened = links.filter(link => this.#connector.opens(link.peer)).map(link => link.connection)
     this.#duplicates.tick(opened, flushTimeoutMs)
-    const { random } = this.#options.environment
-    const every = this.#ticks < this.#newsUntilTick ? NEWS_EXCHANGE_TICKS : EXCHANGE_TICKS
-    if (++this.#ticks % every === 0 && links.length > 0) {
-      this.#ask((links[random.below(links.length)] as (typeof links)[0]).connection)
-    }
+    this.#exchange.tick()
   }
 
   #after(delayMs: number, task: () => void): void {
