@@ -34,6 +34,9 @@ export interface MembershipInit {
 /** Whoever was heard within so many heartbeat intervals still beats. */
 const TWIN_BEATS = 3
 
+/** Gossip periods within which the record of a new incarnation comes, a lost message repaired. */
+const RECORD_PERIODS = 2
+
 type PermdownReason = 'silent' | 'superseded' | 'forgotten' | 'left'
 
 /**
@@ -204,11 +207,15 @@ export class Membership {
     return Math.min(graceMs, this.#init.options.permdownAfterMs)
   }
 
-  /** Its presences are held as after down: their sessions are about to come back. */
+  /**
+   * Its presences are held as after down: their sessions are about to come back. At least until the record of the new incarnation is here: one that was
+   * told to take the next incarnation has lost nobody.
+   */
   #retire(old: Member, nowMs: number): void {
-    const { listener, counters } = this.#init
+    const { listener, counters, options } = this.#init
     counters.add('retired')
-    const dropAtMs = old.status === 'down' ? old.hideAtMs : nowMs + old.graceMs
+    const holdMs = Math.max(old.graceMs, RECORD_PERIODS * options.gossip.periodMs)
+    const dropAtMs = old.status === 'down' ? old.hideAtMs : nowMs + holdMs
     if (old.hidden || dropAtMs <= nowMs) {
       this.#drop(old.ref, old.introducer, 'node-left', nowMs)
     } else {
