@@ -7,7 +7,7 @@ import { listed, runAlive, startCluster, told } from '../support/sim.ts'
 // What Phoenix.Tracker's own tests demand, as far as it is not shown elsewhere: docs/phoenix.md has the whole list.
 
 describe('Phoenix.Tracker, state', () => {
-  it('S2, S3: a join arrives once, a leave once, an update in one piece; what is merged again changes nothing', async () => {
+  it('phx-S2, phx-S3: a join arrives once, a leave once, an update in one piece; what is merged again changes nothing', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2 })
     const ann = a.tracker.connect('ann')
     ann.track('room', { n: 1 })
@@ -36,7 +36,7 @@ describe('Phoenix.Tracker, state', () => {
     expect([a, b].map(({ tracker }) => tracker.list('room').size)).toEqual([0, 0])
   })
 
-  it('S4, S9: a replica goes down: exactly its presences leave, those of a second one with it; back up, they are listed again', async () => {
+  it('phx-S4, phx-S9: a replica goes down: exactly its presences leave, those of a second one with it; back up, they are listed again', async () => {
     const { sim, a, b, c } = await startCluster({ options: { graceMs: 1_000 } })
     const connections = [a, b, c].flatMap(replica => crowd(replica, replica.name, 2))
     await sim.settle()
@@ -63,7 +63,7 @@ describe('Phoenix.Tracker, state', () => {
     expect(a.tracker.list('nowhere')).toEqual(new Map())
   })
 
-  it('S5, S6: a and c are cut: c hears of a new presence of a, and of the end of an old one, through b, each once', async () => {
+  it('phx-S5, phx-S6: a and c are cut: c hears of a new presence of a, and of the end of an old one, through b, each once', async () => {
     const { sim, a, c } = await startCluster()
     const old = a.tracker.connect('old')
     old.track('room')
@@ -82,7 +82,7 @@ describe('Phoenix.Tracker, state', () => {
     expect(after.flatMap(({ leaves }) => leaves.map(({ presence, reason }) => `${presence.key} ${reason}`))).toEqual(['old left'])
   })
 
-  it('S7, S8: by connection, by key, by user: exactly theirs, nothing for another topic or key', async () => {
+  it('phx-S7, phx-S8: by connection, by key, by user: exactly theirs, nothing for another topic or key', async () => {
     const { tracker } = await startLone()
     const one = tracker.connect('ann')
     const two = tracker.connect('ann')
@@ -103,7 +103,7 @@ describe('Phoenix.Tracker, state', () => {
     expect([tracker.connection(one.id) === one, tracker.connection('nobody')]).toEqual([true, undefined])
   })
 
-  it('S10: a replica that was dropped leaves nothing in any index, and only itself brings anything back', async () => {
+  it('phx-S10: a replica that was dropped leaves nothing in any index, and only itself brings anything back', async () => {
     const { sim, a, b } = await startCluster({
       replicas: 2,
       options: { graceMs: 1_000, permdownAfterMs: 15_000, limits: { changeLog: 0 } }
@@ -125,7 +125,7 @@ describe('Phoenix.Tracker, state', () => {
     expect(keys(a)).toEqual(['again0', 'mine0', 'mine1'])
   })
 
-  it('S11: each track, update, untrack and connect is one event: heads count them, here and there', async () => {
+  it('phx-S11: each track, update, untrack and connect is one event: heads count them, here and there', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2, options: { graceMs: 0 } })
     const heads = async (): Promise<unknown[]> => {
       await sim.settle()
@@ -151,7 +151,7 @@ describe('Phoenix.Tracker, state', () => {
 })
 
 describe('Phoenix.Tracker, pool', () => {
-  it('P1, P2: a hundred topics tracked, each lists its ref', async () => {
+  it('phx-P1, phx-P2: a hundred topics tracked, each lists its ref', async () => {
     const { tracker } = await startLone()
     const ann = tracker.connect('ann')
     for (let i = 0; i < 100; i++) {
@@ -161,7 +161,7 @@ describe('Phoenix.Tracker, pool', () => {
     expect(tracker.topics().size).toBe(100)
   })
 
-  it('P3, P4: untracked one by one, or by the end of their connection, all hundred are empty', async () => {
+  it('phx-P3, phx-P4: untracked one by one, or by the end of their connection, all hundred are empty', async () => {
     for (const end of ['untrack', 'close'] as const) {
       const { tracker } = await startLone()
       const ann = tracker.connect('ann')
@@ -179,7 +179,7 @@ describe('Phoenix.Tracker, pool', () => {
     }
   })
 
-  it('P5, P6, N11, N12: an update, by a meta or a function of the old one, gives a new ref that names the old', async () => {
+  it('phx-P5, phx-P6, phx-N11, phx-N12: an update, by a meta or a function of the old one, gives a new ref that names the old', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2 })
     const ann = a.tracker.connect('ann')
     const first = ann.track('room', { n: 1, kept: true })
@@ -198,7 +198,7 @@ describe('Phoenix.Tracker, pool', () => {
     }
   })
 
-  it('P7: stopped, nothing runs on; started again, nothing is listed', async () => {
+  it('phx-P7: stopped, nothing runs on; started again, nothing is listed', async () => {
     const { tracker, process } = await startLone()
     const ann = tracker.connect('ann')
     ann.track('room')
@@ -213,7 +213,7 @@ describe('Phoenix.Tracker, pool', () => {
 })
 
 describe('Phoenix.Tracker, replication between nodes', () => {
-  it('N1, N2: an unseen replica starts to an idle one: up, one transfer, its presences are listed; heartbeats go on', async () => {
+  it('phx-N1, phx-N2: an unseen replica starts to an idle one: up, one transfer, its presences are listed; heartbeats go on', async () => {
     const { sim, a } = await startCluster({ replicas: 1 })
     await sim.run(60_000)
     const read = readIntervals(sim)
@@ -229,7 +229,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     expect((sim.traffic(a, b).bytesOf.heartbeat as number) - before).toBeGreaterThan(50 * 10)
   })
 
-  it('N3: two peers are both ahead of one who lost everything: each presence is sent to it once', async () => {
+  it('phx-N3: two peers are both ahead of one who lost everything: each presence is sent to it once', async () => {
     const { sim, a, b, c } = await startCluster({ checks: 'manual' })
     crowd(a, 'a', 100)
     crowd(b, 'b', 100)
@@ -241,7 +241,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     expect(read.filter(({ to }) => to === 'c').reduce((sum, { interval }) => sum + interval.adds.length, 0)).toBe(400)
   })
 
-  it('N5: suspended: down, leaves; resumed: up, joins, the same incarnation; killed, restarted: the old one is dropped, only new presences', async () => {
+  it('phx-N5: suspended: down, leaves; resumed: up, joins, the same incarnation; killed, restarted: the old one is dropped, only new presences', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2, options: { graceMs: 1_000, permdownAfterMs: 60_000 } })
     const incarnation = (): number | undefined => a.tracker.replicas().find(({ id }) => id === 'b')?.incarnation
     const said = verdicts(a, 'b')
@@ -267,7 +267,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     expect([said.splice(0), incarnation()]).toEqual([['suspect', 'down', 'permdown'], undefined])
   })
 
-  it('N6: joins and leaves, local and remote, by call and by the end of a connection, are told here and there', async () => {
+  it('phx-N6: joins and leaves, local and remote, by call and by the end of a connection, are told here and there', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2, options: { graceMs: 0 } })
     const ann = a.tracker.connect('ann')
     const bob = b.tracker.connect('bob')
@@ -291,7 +291,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     }
   })
 
-  it('N7: a replica is down: leaves, its presences are hidden, and kept until permdown', async () => {
+  it('phx-N7: a replica is down: leaves, its presences are hidden, and kept until permdown', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2, options: { graceMs: 1_000, permdownAfterMs: 60_000 } })
     crowd(b, 'b', 5)
     await sim.settle()
@@ -305,7 +305,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     expect(told(sim, a, 'leaves')).toHaveLength(5)
   })
 
-  it('N8, N9, N10, N13, N14: of what is not there untrack is none, update an error; twice the same is an error, another topic or key is not', async () => {
+  it('phx-N8, phx-N9, phx-N10, phx-N13, phx-N14: of what is not there untrack is none, update an error; twice the same is an error, another topic or key is not', async () => {
     const { tracker } = await startLone()
     const ann = tracker.connect('ann')
     expect([ann.untrack('room'), ann.untrack('room', { key: 'k' }), ann.untrack()]).toEqual([0, 0, 0])
@@ -318,7 +318,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     expect([ann.untrack(), tracker.topics().size, ann.open]).toEqual([2, 0, true])
   })
 
-  it('N15: a stop that is announced: leaves at once elsewhere, and the replica is down and gone in one step', async () => {
+  it('phx-N15: a stop that is announced: leaves at once elsewhere, and the replica is down and gone in one step', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2 })
     const said = verdicts(a, 'b')
     crowd(b, 'b', 3)
@@ -330,7 +330,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     expect(a.tracker.replicas().map(({ id }) => id)).toEqual(['a'])
   })
 
-  it('N16: a newcomer, where the others hold a down replica that it never knew, asks for it neither once nor again', async () => {
+  it('phx-N16: a newcomer, where the others hold a down replica that it never knew, asks for it neither once nor again', async () => {
     const { sim, a, b, c } = await startCluster({ options: { graceMs: 1_000 } })
     const connections = crowd(a, 'a', 3)
     crowd(c, 'c', 3)
@@ -346,7 +346,7 @@ describe('Phoenix.Tracker, replication between nodes', () => {
     expect(before.map(([, pulls]) => pulls)).toEqual([0, 0])
   })
 
-  it('N6, P1: a watcher of the topic gets the list, then each diff', async () => {
+  it('phx-N6, phx-P1: a watcher of the topic gets the list, then each diff', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2 })
     const watch = b.tracker.watch('room')
     await ready(watch)

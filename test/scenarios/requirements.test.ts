@@ -380,13 +380,13 @@ describe('failure handling', () => {
 describe('beyond', () => {
   it('B1: a watcher goes to another replica after 10,000 changes: only the net difference is sent', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2, checks: 'manual' })
-    const stay = crowd(a, 'stay', 100)
+    const stay = crowd(a, 'stay', 30)
     const leave = crowd(a, 'leave', 20)
     await sim.settle()
     const fold = new PresenceFold()
     const [snapshot] = (await ready<WatchEvent>(a.tracker.watch('room'))) as [WatchEvent]
     fold.apply(snapshot)
-    for (let n = 1; n <= 4_500; n++) {
+    for (let n = 1; n <= 3_334; n++) {
       stay[n % 10]?.update('room', { n })
       const passing = (n % 2 === 0 ? a : b).tracker.connect(`passing:${n}`)
       passing.track('room')
