@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type DeltaInterval, entryBytes, INTERVAL_BYTES, MARK_BYTES, OrMap } from '../../src/crdt/index.ts'
 import { content, interval, mark, ref } from '../support/crdt/builders.ts'
-import { quiesce } from '../support/crdt/gossip.ts'
+import { quiesce, transfer } from '../support/crdt/gossip.ts'
 import { makeOrMap } from '../support/crdt/make-map.ts'
 import type { MapLimits } from '../support/crdt/map-like.ts'
 import { show, showRecord } from '../support/crdt/notation.ts'
@@ -50,9 +50,8 @@ describe('map: what an answer costs', () => {
     expect(show(a.serve(b.request(a.self)))).toMatch(/^\(100→110\] /)
     a.update(11, content(500), 7)
     const frames: DeltaInterval[] = []
-    for (let answer = a.serve(b.request(a.self), { bytes: 4_000 }); answer; answer = a.serve(b.request(a.self), { bytes: 4_000 })) {
+    for (const { answer } of transfer(b, a, { bytes: 4_000 })) {
       frames.push(answer)
-      b.merge(answer)
     }
     expect(frames.length).toBeGreaterThan(3)
     expect(frames.map(({ from, since, asOf }) => [from === 0, since, asOf])).toEqual(frames.map((_, index) => [index === 0, 111, 111]))
@@ -65,12 +64,11 @@ describe('map: what an answer costs', () => {
     for (const bytes of [1_000, 1_500, 8_000, 60_000]) {
       const { a, b } = laggard(300, 200)
       const marked = a.record(a.self)!.head
-      for (let answer = a.serve(b.request(a.self), { bytes }); answer; answer = a.serve(b.request(a.self), { bytes })) {
+      for (const { answer } of transfer(b, a, { bytes })) {
         expect(bytesOf(answer)).toBeLessThanOrEqual(bytes)
         const isLast = answer.to === marked && answer.asOf === marked
         // Another entry or mark would not have fitted.
         expect(isLast || bytesOf(answer) > bytes - 250).toBe(true)
-        b.merge(answer)
       }
       expect(b.record(a.self)!.hash).toEqual(a.record(a.self)!.hash)
     }
@@ -82,9 +80,8 @@ describe('map: what an answer costs', () => {
     a.add(content(2, { meta: JSON.stringify({ text: 'x'.repeat(5_000) }) }))
     a.add(content(3))
     const frames: string[] = []
-    for (let answer = a.serve(b.request(a.self), { bytes: 2_000 }); answer; answer = a.serve(b.request(a.self), { bytes: 2_000 })) {
+    for (const { answer } of transfer(b, a, { bytes: 2_000 })) {
       frames.push(show(answer))
-      b.merge(answer)
     }
     expect(frames).toEqual(['(0@3→1@3] +1', '(1@3→2@3] +2', '(2@3→3@3] +3'])
   })
@@ -95,8 +92,8 @@ describe('map: what an answer costs', () => {
       a.add(content(i))
     }
     const frames: string[] = []
-    for (let answer = a.serve(b.request(a.self), { adds: 15 }); answer; answer = a.serve(b.request(a.self), { adds: 15 })) {
-      expect(b.merge(answer).complete).toBe(true)
+    for (const { answer, result } of transfer(b, a, { adds: 15 })) {
+      expect(result.complete).toBe(true)
       frames.push(`(${answer.from}→${answer.to}] as of (${answer.since}→${answer.asOf}]`)
     }
     expect(frames).toEqual(['(10→25] as of (10→25]', '(25→40] as of (25→40]', '(40→50] as of (40→50]'])

@@ -1,6 +1,11 @@
-import { type Budget, type DeltaInterval, type ReplicaRef, sameRef } from '../../../src/crdt/index.ts'
+import { type Budget, type DeltaInterval, type MergeResult, type ReplicaRef, sameRef } from '../../../src/crdt/index.ts'
 import { demand } from './invariants.ts'
+import type { MapLike } from './map-like.ts'
+import { show } from './notation.ts'
 import type { Process, World } from './world.ts'
+
+/** More than any test needs. */
+const FRAMES_MAX = 1_000
 
 /** Pulls until nobody has anything for anybody; every answer and every merge is checked. Returns what was sent. */
 export function quiesce(world: World, among: readonly Process[] = world.processes, budget?: Budget): DeltaInterval[] {
@@ -18,6 +23,18 @@ export function quiesce(world: World, among: readonly Process[] = world.processe
   return sent
 }
 
+/** Merges, frame by frame, all that an owner has for one who asks; each frame is given out after it was merged. */
+export function* transfer(to: MapLike, owner: MapLike, budget: Budget): Generator<{ answer: DeltaInterval; result: MergeResult }> {
+  for (let frames = 1; ; frames++) {
+    const answer = owner.serve(to.request(owner.self), budget)
+    if (answer === undefined) {
+      return
+    }
+    demand(frames <= FRAMES_MAX, 'a transfer ends', () => show(answer))
+    yield { answer, result: to.merge(answer) }
+  }
+}
+
 /** One exchange: `to` asks `from` for every record of which `from` knows more, until it has it. */
 export function pullFrom(world: World, to: Process, from: Process, budget?: Budget): DeltaInterval[] {
   const sent: DeltaInterval[] = []
@@ -28,6 +45,7 @@ export function pullFrom(world: World, to: Process, from: Process, budget?: Budg
         break
       }
       sent.push(interval)
+      demand(sent.length <= FRAMES_MAX, 'a transfer ends', () => show(interval))
       const { advanced } = world.merge(to, interval)
       demand(advanced, 'an answer brings its asker forward', () => JSON.stringify(to.map.request(of)))
     }
