@@ -152,7 +152,9 @@ describe('rollcall over libp2p', () => {
     expect(a.log.filter(line => line.includes('room'))).toEqual(['join room', 'leave room node-failed', 'join room'])
   })
 
-  it('pub-G4: a peer process that stands still for long: its connection is closed by us, and a redial works when it goes on', async () => {
+  it('pub-G4: a peer process that stands still for long: its connection is closed by us, and a redial works when it goes on', {
+    timeout: 120_000
+  }, async () => {
     const a = await replica()
     const child = await spawnReplica({ cluster: 'test', bootstrap: [bare(a)] })
     children.push(child)
@@ -176,7 +178,9 @@ describe('rollcall over libp2p', () => {
     expect(a.log.filter(line => line.includes('room'))).toEqual(['join room', 'leave room node-failed'])
   })
 
-  it(`pub-B21, pub-D4: a newcomer is sent ${LONG ? 50_000 : 10_000} entries in frames, heartbeats share the connection: nobody is suspected`, async () => {
+  it(`pub-B21, pub-D4: a newcomer is sent ${LONG ? 50_000 : 10_000} entries in frames, heartbeats share the connection: nobody is suspected`, {
+    timeout: 180_000
+  }, async () => {
     const count = LONG ? 50_000 : 10_000
     const a = await replica()
     fill(a, count)
@@ -187,7 +191,9 @@ describe('rollcall over libp2p', () => {
     expect(b.presence.stats()).toMatchObject({ suspicions: 0, downs: 0, diverged: 0, invalid: 0 })
   })
 
-  it('pub-D4: a transfer that is interrupted in the middle: goes on over the next link, and ends with the same state', async () => {
+  it('pub-D4: a transfer that is interrupted in the middle: goes on over the next link, and ends with the same state', {
+    timeout: 180_000
+  }, async () => {
     const a = await replica()
     fill(a, 10_000)
     const b = await replica({ bootstrap: [bare(a)] })
