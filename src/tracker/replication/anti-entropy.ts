@@ -127,11 +127,12 @@ export class AntiEntropy {
   #disagree(peer: Peer, claimed: ReplicaRef): void {
     const { membership, transport } = this.#core
     const member = membership.members.get(claimed.id)
-    const notice = { type: 'stale', known: claimed.incarnation, beats: false, tooFarAhead: false } as const
+    const notice = { type: 'stale', beats: false, tooFarAhead: false } as const
     if (member?.linked && claimed.incarnation > member.ref.incarnation) {
-      transport.send(claimed.id, { ...notice, rejected: member.ref })
+      transport.send(claimed.id, { ...notice, rejected: member.ref, known: claimed.incarnation })
     } else if (member === undefined && claimed.id !== peer.id && membership.graveyard.has(claimed)) {
-      transport.send(peer.id, { ...notice, rejected: claimed })
+      // With the highest that is buried: one above the claimed alone might be rejected again.
+      transport.send(peer.id, { ...notice, rejected: claimed, known: membership.graveyard.incarnation(claimed.id) })
     }
   }
 
