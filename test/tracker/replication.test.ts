@@ -428,6 +428,63 @@ describe('replication: catching up', () => {
     expect(b.list()).toEqual(['x', 'y'])
   })
 
+  it('a source that repeats what is known: makes no progress, and is replaced', () => {
+    const world = new World()
+    const [r, b, d, c] = ['r', 'b', 'd', 'c'].map(id => world.start(id)) as [Node, Node, Node, Node]
+    for (const id of ['b', 'd']) {
+      world.link('r', id)
+      world.link('c', id)
+    }
+    r.track('x')
+    world.run(10_000)
+    const old = b.map.serve({ replica: r.self, shard: 0, head: 0, cursor: null })!
+    for (const id of ['b', 'd']) {
+      world.direction(id, 'c').mode = 'cut'
+    }
+    world.direction('c', 'b').mode = 'cut'
+    r.track('y')
+    world.run(30)
+    // Only b tells of y, and never hears that it is asked.
+    world.direction('b', 'c').mode = 'flow'
+    const isAsked = (): boolean => world.sent.some(frame => frame.to === 'b' && frame.from === 'c' && frame.message.type === 'pull')
+    while (!isAsked() && world.clock.nowMs < 20_000) {
+      world.run(10)
+    }
+    expect(isAsked()).toBe(true)
+    world.direction('d', 'c').mode = 'flow'
+    for (let i = 0; i < 8; i++) {
+      world.run(400)
+      world.inject('b', 'c', { type: 'delta', intervals: [old], answer: true })
+    }
+    expect(c.list()).toEqual(['x', 'y'])
+    expect(d.list()).toEqual(['x', 'y'])
+  })
+
+  it('I5: when all are gone and forgotten: nothing is kept of them', () => {
+    const world = new World({ options: { permdownAfterMs: 30_000 } })
+    const [a, ...others] = world.mesh('a', 'b', 'c', 'd') as [Node, ...Node[]]
+    for (const node of others) {
+      node.track(...names(node.id, 10))
+    }
+    world.run(5_000)
+    for (const node of others) {
+      world.kill(node)
+      world.refuse('a', node.id)
+    }
+    world.run(70_000)
+    const { members, held, graves, transfers, links, points, timers } = a.cluster.stats()
+    expect({ members, held, graves, transfers, links, points }).toEqual({
+      members: 0,
+      held: 0,
+      graves: 0,
+      transfers: 0,
+      links: 0,
+      points: 0
+    })
+    expect(timers).toBe(2)
+    expect(a.map.sizes()).toEqual({ records: 1, entries: 0, logMarks: 0, parked: 0, pooledStrings: 0 })
+  })
+
   it('R4: one who missed a little gets the events, one who missed more than the log the state; bytes say so', () => {
     const world = new World({ options: { limits: { markLog: 50 } } })
     const [a, b] = world.mesh('a', 'b') as [Node, Node]
