@@ -71,14 +71,58 @@ describe('Oracle: nothing is broken', () => {
 })
 
 describe('Oracle: something is broken', () => {
-  test('between owner and observer: may, until mended and recovered; others are held to it', () => {
+  test('between owner and observer, for less than the grace: who was known before stays listed', () => {
     const { ledger, oracle, hold } = setup()
     hold(A, 1_000)
     const cut = ledger.disturbLinks('cut', [[A], [B]], 10_000)
     cut.untilMs = 15_000
-    expect([9_999, 10_001, 16_999, 17_000].map(atMs => oracle.verdict(PLACE, B, atMs))).toEqual(['must', 'may', 'may', 'must'])
+    expect([9_999, 10_001, 16_999, 17_000].map(atMs => oracle.verdict(PLACE, B, atMs))).toEqual(['must', 'must', 'must', 'must'])
     expect(oracle.verdict(PLACE, C, 12_000)).toBe('must')
     expect(oracle.verdict(PLACE, A, 12_000)).toBe('must')
+  })
+
+  test('between owner and observer, for longer than the grace: may, until mended and recovered', () => {
+    const { ledger, oracle, hold } = setup()
+    hold(A, 1_000)
+    const cut = ledger.disturbLinks('cut', [[A], [B]], 10_000)
+    cut.untilMs = 60_000
+    const times = [18_999, 19_000, 61_999, 62_000]
+    expect(times.map(atMs => oracle.verdict(PLACE, B, atMs))).toEqual(['must', 'may', 'may', 'must'])
+  })
+
+  test('trouble upon trouble counts from the first; who came in its midst may be missing', () => {
+    const { ledger, oracle, hold } = setup()
+    hold(A, 1_000)
+    for (const fromMs of [10_000, 14_000, 18_000]) {
+      ledger.disturbLinks('cut', [[A], [B]], fromMs).untilMs = fromMs + 2_500
+    }
+    expect([18_999, 19_000].map(atMs => oracle.verdict(PLACE, B, atMs))).toEqual(['must', 'may'])
+    const late = ledger.open(placeOf('room', 'ben'), A, 11_000)
+    late.heldMs = 11_000
+    expect(oracle.verdict(placeOf('room', 'ben'), B, 13_000)).toBe('may')
+  })
+
+  test('the observer itself begins again: may', () => {
+    const { ledger, oracle, hold } = setup()
+    hold(A, 1_000)
+    ledger.disturbReplica('kill', B, 10_000, true).untilMs = 11_000
+    expect(oracle.verdict(PLACE, B, 12_000)).toBe('may')
+    expect(oracle.verdict(PLACE, C, 12_000)).toBe('must')
+  })
+
+  test('its replica dies: it stays listed for the grace, as its client is about to come back', () => {
+    const { ledger, oracle, hold } = setup()
+    ledger.disturbReplica('kill', A, 20_000, true)
+    end(hold(A, 1_000), 'died', 20_000)
+    expect([28_999, 29_000].map(atMs => oracle.verdict(PLACE, B, atMs))).toEqual(['must', 'may'])
+  })
+
+  test('a stall of the process that carries all links touches every pair', () => {
+    const { ledger, oracle, hold } = setup()
+    hold(A, 1_000)
+    ledger.stalled(-1, 1_500, 40_000)
+    expect(oracle.verdict(PLACE, B, 41_000)).toBe('may')
+    expect([ledger.stallCount, ledger.stallMs]).toEqual([1, 38_500])
   })
 
   test('where the session was before counts: its late end hides it for a moment', () => {

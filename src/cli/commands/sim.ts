@@ -95,7 +95,7 @@ function prepareOut(directory: string): void {
 function summarize(report: SimReport, out: string): string {
   const { numbers, measures, detection } = report
   const lines = report.checks.flatMap(({ name, ok, looked, failures, examples }) => [
-    `${ok ? pc.green('✓') : pc.red('✗')} ${name} ${pc.dim(ok ? `(${looked} times)` : `(${failures} of ${looked} failed)`)}`,
+    `${looked === 0 ? pc.yellow('–') : ok ? pc.green('✓') : pc.red('✗')} ${name} ${pc.dim(looked === 0 ? '(never looked at)' : ok ? `(${looked} times)` : `(${failures} of ${looked} failed)`)}`,
     ...examples.slice(0, 3).map(example => pc.red(`    ${example}`))
   ])
   const rssMb = Math.max(...numbers.replicas.map(replica => replica.rssMaxMb))

@@ -61,7 +61,7 @@ export class FaultDriver {
     this.log.push(record)
     const disturbance =
       'replica' in fault
-        ? this.#ledger.disturbReplica(record.label, fault.replica, beganMs)
+        ? this.#ledger.disturbReplica(record.label, fault.replica, beganMs, fault.kind !== 'pause')
         : this.#ledger.disturbLinks(record.label, fault.groups, beganMs)
     if ('replica' in fault) {
       this.#busy.add(fault.replica)

@@ -24,6 +24,8 @@ export interface Disturbance {
   readonly fromMs: number
   /** When it was mended; Infinity until then. */
   untilMs: number
+  /** The replica that begins again with nothing; −1 for none. */
+  readonly restarts: number
   /** Whether it touches what `observer` knows of `replica`. */
   touches(observer: number, replica: number): boolean
 }
@@ -59,19 +61,19 @@ export class Ledger {
   }
 
   /** A process died, was stopped or paused. Mended by setting `untilMs`. */
-  disturbReplica(label: string, replica: number, fromMs: number): Disturbance {
-    return this.#add(label, fromMs, (a, b) => a === replica || b === replica)
+  disturbReplica(label: string, replica: number, fromMs: number, restarts = false): Disturbance {
+    return this.#add(label, fromMs, restarts ? replica : -1, (a, b) => a === replica || b === replica)
   }
 
   /** Links between two groups are broken. */
   disturbLinks(label: string, groups: readonly [readonly number[], readonly number[]], fromMs: number): Disturbance {
     const [left, right] = groups
-    return this.#add(label, fromMs, (a, b) => (left.includes(a) && right.includes(b)) || (left.includes(b) && right.includes(a)))
+    return this.#add(label, fromMs, -1, (a, b) => (left.includes(a) && right.includes(b)) || (left.includes(b) && right.includes(a)))
   }
 
   /** A process stood still for a while that is over; −1: the one that carries all links, which touches every pair. */
   stalled(replica: number, fromMs: number, untilMs: number): void {
-    this.#add('stall', fromMs, (a, b) => replica === -1 || a === replica || b === replica).untilMs = untilMs
+    this.#add('stall', fromMs, -1, (a, b) => replica === -1 || a === replica || b === replica).untilMs = untilMs
     this.stallCount++
     this.stallMs += untilMs - fromMs
   }
@@ -85,6 +87,32 @@ export class Ledger {
       }
     }
     return latest
+  }
+
+  /**
+   * The disturbances of any of these pairs that lead up to `atMs` without a break of `recoveryMs`, and when the first of them began;
+   * `atMs` itself when there is none.
+   */
+  troubleBefore(
+    pairs: readonly (readonly [number, number])[],
+    atMs: number,
+    recoveryMs: number
+  ): { fromMs: number; troubles: Disturbance[] } {
+    const left = new Set(this.disturbances.filter(({ touches }) => pairs.some(([a, b]) => touches(a, b))))
+    const troubles: Disturbance[] = []
+    let fromMs = atMs
+    for (let grew = true; grew; ) {
+      grew = false
+      for (const disturbance of left) {
+        if (disturbance.fromMs < fromMs && disturbance.untilMs + recoveryMs > fromMs) {
+          left.delete(disturbance)
+          troubles.push(disturbance)
+          fromMs = disturbance.fromMs
+          grew = true
+        }
+      }
+    }
+    return { fromMs, troubles }
   }
 
   /** What is known of a place, for those who look into a failed check. Seconds since `startMs`. */
@@ -112,8 +140,8 @@ export class Ledger {
     }
   }
 
-  #add(label: string, fromMs: number, touches: Disturbance['touches']): Disturbance {
-    const disturbance: Disturbance = { label, fromMs, untilMs: Number.POSITIVE_INFINITY, touches }
+  #add(label: string, fromMs: number, restarts: number, touches: Disturbance['touches']): Disturbance {
+    const disturbance: Disturbance = { label, fromMs, untilMs: Number.POSITIVE_INFINITY, restarts, touches }
     this.disturbances.push(disturbance)
     return disturbance
   }

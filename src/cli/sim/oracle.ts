@@ -1,4 +1,4 @@
-import type { Ledger, Span } from './ledger.ts'
+import type { Disturbance, Ledger, Span } from './ledger.ts'
 
 /** What Rollcall promises, as numbers. In ms. */
 export interface Bounds {
@@ -53,26 +53,44 @@ export class Oracle {
   }
 
   #must(spans: readonly Span[], index: number, observer: number, atMs: number): boolean {
-    const { propagationMs } = this.#bounds
+    const { propagationMs, recoveryMs } = this.#bounds
     const span = spans[index] as Span
     if (span.heldMs + propagationMs > atMs || this.#heldUntilMs(span, spans[index + 1]) <= atMs) {
       return false
     }
     // Where the session was before counts too: late news of how it ended there hides it until its client is heard again.
-    const places = new Set(spans.map(({ replica }) => replica))
-    return [...places].every(place => this.#isSteady(observer, place, atMs) && this.#isSteady(span.replica, place, atMs))
+    const places = [...new Set(spans.map(({ replica }) => replica))]
+    const pairs = places.flatMap((place): [number, number][] => [
+      [observer, place],
+      [span.replica, place]
+    ])
+    const { fromMs, troubles } = this.#ledger.troubleBefore(pairs, atMs, recoveryMs)
+    return troubles.length === 0 || this.#survives(spans, index, observer, atMs, fromMs, troubles)
   }
 
-  #isSteady(a: number, b: number, atMs: number): boolean {
-    return this.#ledger.lastDisturbedMs(a, b, Number.NEGATIVE_INFINITY, atMs) + this.#bounds.recoveryMs <= atMs
+  // What was known before the trouble stays listed, though as unknown, for as long as the grace: a replica must be down for that long to be hidden.
+  #survives(
+    spans: readonly Span[],
+    index: number,
+    observer: number,
+    atMs: number,
+    fromMs: number,
+    troubles: readonly Disturbance[]
+  ): boolean {
+    const { propagationMs, graceMs } = this.#bounds
+    const knownMs = fromMs - propagationMs
+    const span = spans[index] as Span
+    const isKnown = span.heldMs <= knownMs && spans.slice(0, index).every(before => before.endedMs <= knownMs)
+    const isReplaced = spans.slice(index + 1).some(after => after.how !== 'open')
+    return isKnown && !isReplaced && atMs < fromMs + graceMs - 1_000 && troubles.every(({ restarts }) => restarts !== observer)
   }
 
-  // A lost client is held for the grace, unless it came back and left for good. One second for the pulse of the tracker.
+  // A lost client, or one whose replica died, is held for the grace, unless it came back and left for good. One second for the pulse of the tracker.
   #heldUntilMs(span: Span, next: Span | undefined): number {
     if (span.how === 'open') {
       return Number.POSITIVE_INFINITY
     }
-    const held = span.how === 'lost' && (next === undefined || next.how === 'open')
+    const held = span.how !== 'left' && (next === undefined || next.how === 'open')
     return held ? span.endMs + this.#bounds.graceMs - 1_000 : span.endMs
   }
 

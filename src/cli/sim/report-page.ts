@@ -61,9 +61,10 @@ function tiles({ measures, numbers, faults }: SimReport): string {
 }
 
 function renderCheck({ name, ok, looked, failures, examples }: CheckResult): string {
-  const detail = ok ? `looked at ${looked} times` : `${failures} of ${looked} failed`
+  const detail = looked === 0 ? 'never looked at' : ok ? `looked at ${looked} times` : `${failures} of ${looked} failed`
+  const sign = looked === 0 ? '<span>–</span>' : ok ? '<span class="ok">✓</span>' : '<span class="bad">✗</span>'
   const shown = examples.map(example => `<li>${escapeHtml(example)}</li>`).join('')
-  return `<div class="check"><span class="${ok ? 'ok' : 'bad'}">${ok ? '✓' : '✗'}</span> ${escapeHtml(name)} <i>${detail}</i>${shown && `<ul>${shown}</ul>`}</div>`
+  return `<div class="check">${sign} ${escapeHtml(name)} <i>${detail}</i>${shown && `<ul>${shown}</ul>`}</div>`
 }
 
 function curves({ numbers, faults }: SimReport): string {
