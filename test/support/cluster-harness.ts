@@ -466,6 +466,14 @@ export function content(key: string, meta = '{}'): EntryContent {
   }
 }
 
+/** Tracks entries whose metas do not compress away. */
+export function fill(node: Node, prefix: string, count: number): void {
+  names(prefix, count).forEach((key, i) => {
+    node.map.add(content(key, JSON.stringify({ n: (i * 2654435761) % 4294967296, s: String(Math.sin(i)) })))
+  })
+  node.cluster.changed()
+}
+
 /** `prefix1` … `prefixN`. */
 export const names = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i + 1}`)
 
