@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { PresenceFold } from '../../src/index.ts'
 import { createSimulation } from '../../src/testing/index.ts'
 
 /** What random scenarios found, each in its smallest form. The seed that found it stands with it. */
@@ -40,5 +41,93 @@ describe('found by simulation', () => {
     sim.heal()
     await sim.run(20_000)
     expect([sim.sizes(a).entries, sim.sizes(b).entries]).toEqual([0, 0])
+  })
+
+  test('an entry that expired does not hide the same session where it is connected now (seed 1047)', async () => {
+    const sim = createSimulation({ seed: 1047, replicas: 2, options: { graceMs: 0, heartbeatIntervalMs: 2_000, ttlMs: 6_000 } })
+    const [a, b] = sim.replicas
+    await sim.settle()
+    sim.cut(a, b)
+    a.tracker.connect('ann', { session: 's' })
+    await sim.run(5_000)
+    b.tracker.connect('ann', { session: 's' })
+    sim.heal()
+    await sim.run(3_000)
+    expect(sim.transitions(b).map(({ type }) => type)).toEqual(['online'])
+  })
+
+  test('an origin whose hello was lost is asked for all the same (seed 1507)', async () => {
+    const sim = createSimulation({ seed: 1507, replicas: 2 })
+    const [a, b] = sim.replicas
+    await sim.settle()
+    b.tracker.connect('bob').track('room')
+    await sim.settle()
+    sim.restart(a)
+    sim.hold(b, a, { types: ['hello'] })
+    await sim.run(500)
+    expect(sim.held(b, a).length).toBeGreaterThan(0)
+    while (sim.held(b, a).length > 0) {
+      sim.drop(b, a, 0)
+    }
+    sim.release(b, a)
+    await sim.run(5_000)
+    expect([...a.tracker.list('room').keys()]).toEqual(['bob'])
+  })
+
+  test('a replica that another one buried while it could not hear it comes back by way of a third, and nobody sees it go (seeds 1010, 10385)', async () => {
+    const options = { graceMs: 0, permdownAfterMs: 60_000, isolationHoldMs: 5_000, heartbeatIntervalMs: 60_000, ttlMs: 600_000 }
+    const sim = createSimulation({ seed: 1010, topology: 'line', options })
+    const [a, b, c] = sim.replicas
+    await sim.run(3_000)
+    a.tracker.connect('ann').track('room')
+    await sim.settle()
+    sim.cut(b, c)
+    await sim.run(70_000)
+    expect(c.tracker.replicas().map(({ id }) => id)).toEqual(['c'])
+    sim.heal()
+    await sim.run(20_000)
+    expect([...c.tracker.list('room').keys()]).toEqual(['ann'])
+    for (const replica of [a, b]) {
+      expect(sim.transitions(replica).map(({ type }) => type)).toEqual(['online'])
+      expect(sim.diffs(replica).flatMap(({ leaves }) => leaves)).toEqual([])
+    }
+  })
+
+  test('a replica that restarts with a clock an hour back, behind one that forgot it, is told how high to go (seed 22176)', async () => {
+    const sim = createSimulation({ seed: 22_176, topology: 'star', options: { permdownAfterMs: 60_000 } })
+    const [hub, b, c] = sim.replicas
+    await sim.run(3_000)
+    sim.kill(b)
+    await sim.run(65_000)
+    sim.restart(hub)
+    sim.restart(b, { wallClockMs: b.wall() - 3_600_000 })
+    b.tracker.connect('bob').track('room')
+    await sim.run(15_000)
+    expect([...c.tracker.list('room').keys()]).toEqual(['bob'])
+  })
+
+  test('a token of a replica where a closed entry hid a later one gives the later one where that is over (seed 10923)', async () => {
+    const sim = createSimulation({ seed: 10_923, options: { graceMs: 2_000 } })
+    const [a, b, c] = sim.replicas
+    await sim.run(3_000)
+    b.tracker.connect('ann', { session: 's' }).track('room')
+    const again = b.tracker.connect('ann', { session: 's' })
+    again.track('room')
+    again.close()
+    await sim.settle()
+    // From now on a does not hear of the end of the closed entry, by no way.
+    sim.hold(b, a)
+    sim.hold(c, a, { types: ['digest', 'heartbeat'] })
+    sim.hold(a, c, { types: ['digest', 'pull'] })
+    await sim.run(3_000)
+    c.tracker.connect('ann', { session: 's' }).track('room')
+    await sim.run(100)
+    expect([[...a.tracker.list('room').keys()], [...c.tracker.list('room').keys()]]).toEqual([[], ['ann']])
+    const fold = new PresenceFold()
+    const first = await sim.until(a.tracker.watch('room').next())
+    fold.apply(first.value)
+    const missed = await sim.until(c.tracker.watch('room', { since: first.value.token }).next())
+    fold.apply(missed.value)
+    expect([...fold.keys.keys()]).toEqual(['ann'])
   })
 })
