@@ -237,22 +237,25 @@ describe('(b) restarts', () => {
     }
   })
 
-  it('pub-B16: a late heartbeat of the former life: no verdict, no diff', async () => {
+  it('pub-B16: a late heartbeat of the former life, newer than any of the present one: no verdict, no diff', async () => {
     const { sim, a, b } = await startCluster({ replicas: 2 })
+    await runAlive(sim, crowd(a, 'old', 5), 60_000)
     sim.hold(a, b, { types: ['heartbeat'] })
     await sim.run(1_500)
-    expect(sim.held(a, b).length).toBeGreaterThan(0)
+    const late = sim.held(a, b).length - 1
     sim.hold(a, b, { types: [] })
     sim.restart(a)
     const connections = crowd(a, 'new', 2)
     await runAlive(sim, connections, 20_000)
+    expect(keys(b)).toEqual(['new0', 'new1'])
     const said = verdicts(b, 'a')
     const before = sim.diffs(b).length
-    sim.deliver(a, b, 0)
+    expect(sim.deliver(a, b, late)).toBe(true)
     await runAlive(sim, connections, 20_000)
     expect(said.filter(verdict => verdict !== 'duplicate')).toEqual([])
     expect(sim.diffs(b)).toHaveLength(before)
     expect(statusOf(b, 'a')).toBe('up')
+    expect(sim.sizes(b).diverged).toBe(0)
   })
 
   it('pub-B17: restarted 400 days later it is taken; ten years ahead of the receiver it is refused, and told', async () => {

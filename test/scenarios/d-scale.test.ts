@@ -178,10 +178,11 @@ describe('(d) churn', () => {
       }
       return untracked
     }
+    const [timers, sizes] = [host.timers, tracker.stats()]
     // So that the mark log and the pool of texts, which are bounded, are full.
     churn(20_000)
     await run(1_000)
-    const [heap, timers, sizes] = [heapBytes(), host.timers, tracker.stats()]
+    const heap = heapBytes()
     expect(churn(100_000 * SHARE)).toBe(0)
     await run(1_000)
     expect(host.timers).toBe(timers)
