@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Heartbeat } from '../../src/tracker/messages.ts'
 import { RelayChoice } from '../../src/tracker/replication/relay-choice.ts'
-import { type Frame, type Node, World } from '../support/cluster-harness.ts'
+import { type Frame, type Node, names, World } from '../support/cluster-harness.ts'
 
 const heartbeat = (frame: Frame): Heartbeat => frame.message as Heartbeat
 
@@ -107,6 +107,27 @@ describe('heartbeats', () => {
     }
   })
 
+  it('INV-45: a partial mesh of 24 with six streams each: an event costs one frame per replica, and nobody is suspected', () => {
+    const world = new World()
+    const ids = names('n', 24)
+    const nodes = ids.map(id => world.start(id))
+    for (let i = 0; i < ids.length; i++) {
+      for (const step of [1, 5, 9]) {
+        world.link(ids[i] as string, ids[(i + step) % ids.length] as string)
+      }
+    }
+    world.run(30_000)
+    for (const [i, node] of [nodes[0], nodes[13]].entries()) {
+      const fromMs = world.clock.nowMs
+      node?.track(`x${i}`)
+      world.run(100)
+      expect(nodes.filter(one => one.list().length === i + 1)).toHaveLength(24)
+      world.run(2_000)
+      expect(world.frames('delta', frame => frame.sentMs >= fromMs)).toHaveLength(23)
+    }
+    expect(nodes.map(node => node.stat('suspicions'))).toEqual(nodes.map(() => 0))
+  })
+
   it('a quiet line of eight: nobody at its ends suspects the other, however old relayed counters are', () => {
     const world = new World()
     const nodes = world.line('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
@@ -176,7 +197,7 @@ describe('heartbeats', () => {
 })
 
 describe('relay choice', () => {
-  it('all are asked until one has been first three times; then that one, until it is gone or silent', () => {
+  it('all are asked for four new counters; then the one that told most of them first, until it is gone or silent', () => {
     const choice = new RelayChoice(0)
     expect(choice.among(['p', 'q', 'r'])).toEqual(['p', 'q', 'r'])
     expect([choice.heard('q', 10), choice.heard('p', 20), choice.heard('q', 30), choice.heard('q', 40)]).toEqual([
@@ -187,7 +208,14 @@ describe('relay choice', () => {
     ])
     expect(choice.among(['p', 'q', 'r'])).toEqual(['q'])
     expect(choice.among(['p', 'r'])).toEqual(['p', 'r'])
-    expect(choice.isStale(139, 100)).toBe(false)
-    expect(choice.isStale(140, 100)).toBe(true)
+    expect([choice.isStale(139, 100), choice.isStale(140, 100)]).toEqual([false, true])
+  })
+
+  it('how long no counter may be new: grows with the gaps that are usual', () => {
+    const choice = new RelayChoice(0)
+    for (let ms = 300; ms <= 1_500; ms += 300) {
+      choice.heard('p', ms)
+    }
+    expect([choice.isStale(1_949, 100), choice.isStale(1_950, 100)]).toEqual([false, true])
   })
 })

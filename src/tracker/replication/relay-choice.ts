@@ -2,14 +2,20 @@ import type { ReplicaId } from '../../crdt/dot.ts'
 
 /** Relays that are asked for one replica at most, while it is not known who is best. */
 const MAX_RELAYS = 8
-/** So many new counters decide who is best. */
-const TRIAL_BEATS = 3
+/** So many new counters decide who is best: whoever told most of them first. */
+const TRIAL_BEATS = 4
+/** How fast long gaps between new counters are forgotten: by a part of twenty with each counter. */
+const GAP_MEMORY = 0.95
+/** So many times the longest gap is no gap any more. */
+const STALE_GAPS = 1.5
 
 /** Which peers relay one replica: all, until it is known from whom its counters come first; then that one alone. */
 export class RelayChoice {
   readonly #firsts = new Map<ReplicaId, number>()
   #best: ReplicaId | undefined
   #heardMs: number
+  /** The longest time between two new counters, of late: it grows with the number of relays on the way. */
+  #gapMs = 0
 
   constructor(nowMs: number) {
     this.#heardMs = nowMs
@@ -31,26 +37,39 @@ export class RelayChoice {
 
   /** A counter was new that this peer told. @returns whether that has decided */
   heard(peer: ReplicaId, nowMs: number): boolean {
+    this.#gapMs = Math.max(GAP_MEMORY * this.#gapMs, nowMs - this.#heardMs)
     this.#heardMs = nowMs
     if (this.#best !== undefined) {
       return false
     }
-    const times = (this.#firsts.get(peer) ?? 0) + 1
-    this.#firsts.set(peer, times)
-    if (times < TRIAL_BEATS) {
+    this.#firsts.set(peer, (this.#firsts.get(peer) ?? 0) + 1)
+    let trials = 0
+    let most = 0
+    let best = peer
+    for (const [candidate, times] of this.#firsts) {
+      trials += times
+      if (times > most) {
+        most = times
+        best = candidate
+      }
+    }
+    if (trials < TRIAL_BEATS) {
       return false
     }
-    this.#best = peer
+    this.#best = best
     return true
   }
 
-  isStale(nowMs: number, staleMs: number): boolean {
-    return nowMs - this.#heardMs >= staleMs
+  /** @param leastMs below it no gap is too long */
+  isStale(nowMs: number, leastMs: number): boolean {
+    return nowMs - this.#heardMs >= Math.max(leastMs, STALE_GAPS * this.#gapMs)
   }
 
-  /** Whoever was best is not, or no longer. */
+  /** Whoever was best is not any more. */
   widen(): void {
-    this.#best = undefined
-    this.#firsts.clear()
+    if (this.#best !== undefined) {
+      this.#best = undefined
+      this.#firsts.clear()
+    }
   }
 }
