@@ -1,6 +1,7 @@
 import { DEFAULTS, resolveOptions, type TrackerOptions } from '../tracker/options.ts'
+import { writeDuration } from './durations.ts'
 import { messageOf, UsageError } from './errors.ts'
-import { duration, integer, number } from './setting-kinds.ts'
+import { duration, integer, number, optionalDuration } from './setting-kinds.ts'
 import type { Settings } from './settings.ts'
 
 const CLIENTS = 'Clients:'
@@ -63,10 +64,10 @@ export const TUNING = {
     help: 'the suspicion at which a replica is down, and the grace of its presences begins'
   },
   acceptablePause: {
-    kind: duration(0),
-    fallback: DEFAULTS.detector.acceptablePauseMs,
+    kind: optionalDuration(0),
+    fallback: undefined,
     group: PEERS,
-    help: 'a silence that nobody holds against a replica; raise it for long collections'
+    help: `a silence that nobody holds against a replica; default ${writeDuration(DEFAULTS.detector.acceptablePauseMs)}, or two of its heartbeats`
   },
   permdownAfter: {
     kind: duration(1),
@@ -106,7 +107,11 @@ export function trackerOptions(settings: Settings<typeof TUNING>): Omit<TrackerO
     graceMs: settings.grace,
     lastSeenMs: settings.lastSeen,
     gossip: { heartbeatIntervalMs: settings.gossipHeartbeat, flushWindowMs: settings.flushWindow, periodMs: settings.gossipPeriod },
-    detector: { suspectPhi: settings.suspectPhi, downPhi: settings.downPhi, acceptablePauseMs: settings.acceptablePause },
+    detector: {
+      suspectPhi: settings.suspectPhi,
+      downPhi: settings.downPhi,
+      ...(settings.acceptablePause !== undefined && { acceptablePauseMs: settings.acceptablePause })
+    },
     permdownAfterMs: settings.permdownAfter,
     isolationHoldMs: settings.isolationHold,
     readyTimeoutMs: settings.readyTimeout,

@@ -44,7 +44,7 @@ describe('rollcall demo', () => {
   test('--for: ends by itself with status 0', async () => {
     const outcome = await runCli(['demo', '--for', '3s'])
     expect(outcome).toMatchObject({ status: 0, stderr: '' })
-    expect(outcome.stdout).toMatch(/Three servers run[\s\S]*nobody was shown as leaving who was there/)
+    expect(outcome.stdout).toMatch(/Three servers run[\s\S]*ended before a server was broken/)
   })
 
   test('tells what happens; Ctrl-C ends it with status 0', async () => {

@@ -99,6 +99,14 @@ describe('generateTrace', () => {
     expect(events.filter(event => event.ms > options.lengthMs)).toEqual([])
   })
 
+  test('the rate is what was asked for, within a tenth', () => {
+    for (const ratePerSecond of [20, 60]) {
+      const perSecond = generateTrace({ ...options, ratePerSecond }).events.length / 120
+      expect(perSecond).toBeGreaterThan(0.9 * ratePerSecond)
+      expect(perSecond).toBeLessThan(1.1 * ratePerSecond)
+    }
+  })
+
   test('noon is busier than the ends, flaps and mass leaves are there', () => {
     const { events } = generateTrace(options)
     const joinsIn = (from: number, to: number): number =>

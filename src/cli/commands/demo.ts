@@ -42,11 +42,19 @@ export async function demo(flags: Record<string, unknown>): Promise<void> {
   } finally {
     screen?.close()
   }
-  const { kills, shownLeaving } = running.narrator
-  console.log(
-    `${plural(kills, 'server')} broken on the way; ${shownLeaving === 0 ? pc.green('nobody was shown as leaving who was there') : pc.red(`${shownLeaving} were shown as leaving who were there`)}.`
-  )
+  console.log(summarize(running.narrator))
   console.log(pc.dim('next: rollcall sim --replicas 5 (faults, checked against an oracle) · rollcall serve --help'))
+}
+
+function summarize({ kills, shownLeaving }: Demo['narrator']): string {
+  if (kills === 0) {
+    return 'ended before a server was broken'
+  }
+  const outcome =
+    shownLeaving === 0
+      ? pc.green('nobody was shown as leaving who was there')
+      : pc.red(`${shownLeaving} were shown as leaving who were there`)
+  return `${plural(kills, 'server')} broken on the way: ${outcome}`
 }
 
 /** Where there is no terminal: a line of numbers now and then. */

@@ -44,7 +44,7 @@ export async function sim(flags: Record<string, unknown>): Promise<void> {
     bounds: {
       propagationMs: PROPAGATION_MS + 2 * settings.gossipPeriod,
       recoveryMs: RECOVERY_MS,
-      detectionMs: settings.acceptablePause + 10 * settings.gossipHeartbeat,
+      detectionMs: (settings.acceptablePause ?? 2 * settings.gossipHeartbeat) + 10 * settings.gossipHeartbeat,
       graceMs: settings.grace
     },
     signal: interrupt.signal,
@@ -69,7 +69,7 @@ async function prepareTrace(settings: Settings<typeof SIM>, isForGiven: boolean)
   if (settings.trace === undefined) {
     const lengthMs = settings.for
     const topics = Math.max(1, Math.round(settings.users / 25))
-    const trace = generateTrace({ seed: settings.seed, users: settings.users, topics, lengthMs, ratePerSecond: settings.rate / 2.4 })
+    const trace = generateTrace({ seed: settings.seed, users: settings.users, topics, lengthMs, ratePerSecond: settings.rate })
     return { trace: thinned(trace, settings.sample, settings.seed), runMs: lengthMs, speed: 1 }
   }
   const trace = thinned(await readTrace(settings.trace), settings.sample, settings.seed)

@@ -6,7 +6,7 @@ export interface GeneratorOptions {
   readonly users: number
   readonly topics: number
   readonly lengthMs: number
-  /** Joins and leaves per second, on average over the run. */
+  /** Joins and leaves per second, on average over the run, within a tenth; less when there are too few users for it. */
   readonly ratePerSecond: number
 }
 
@@ -18,28 +18,34 @@ const FLAP_MS = 300
 /** That often, per run, a share of all users leaves in one moment, and most of them come back. */
 const MASS_LEAVES = 2
 const MASS_SHARE = 0.4
+const CALIBRATIONS = 4
+const DRAWS_MAX = 20
 
-interface Place {
-  readonly topic: string
-  readonly user: string
-  present: boolean
-}
+type Place = Pick<TraceEvent, 'topic' | 'user'>
 
 /**
  * A made-up workload with what breaks presence systems: diurnal churn, flapping clients, and mass leaves. The same options give the
  * same events.
  */
 export function generateTrace(options: GeneratorOptions): Trace {
+  const wanted = (options.lengthMs / 1_000) * options.ratePerSecond
+  // Many drawn joins are of somebody who is there already, so the right number of draws is found by trying.
+  let draws = wanted
+  let events: TraceEvent[] = []
+  for (let attempt = 0; attempt < CALIBRATIONS; attempt++) {
+    events = drawEvents(options, Math.round(draws))
+    draws = Math.min(draws * (wanted / Math.max(1, events.length)), wanted * DRAWS_MAX)
+  }
+  return { name: `generated, seed ${options.seed}`, events, lengthMs: options.lengthMs }
+}
+
+function drawEvents(options: GeneratorOptions, draws: number): TraceEvent[] {
   const random = createRandom(`generator/${options.seed}`)
   const places = makePlaces(options, random.fork('places'))
   const events: TraceEvent[] = []
-  churn(options, places, random.fork('churn'), events)
+  churn(options, draws, places, random.fork('churn'), events)
   const whole = [...events, ...massLeaves(options, places, random.fork('mass'))].sort((a, b) => a.ms - b.ms)
-  return {
-    name: `generated, seed ${options.seed}`,
-    events: consistent(whole.filter(event => event.ms <= options.lengthMs)),
-    lengthMs: options.lengthMs
-  }
+  return consistent(whole.filter(event => event.ms <= options.lengthMs))
 }
 
 // Two places for every user, in topics of very different sizes.
@@ -49,15 +55,14 @@ function makePlaces({ users, topics }: GeneratorOptions, random: Random): Place[
     const first = Math.floor(topics * random.nextFloat() ** 2)
     const second = (first + 1 + random.below(Math.max(1, topics - 1))) % topics
     for (const topic of new Set([first, second])) {
-      places.push({ topic: `room:${topic}`, user: `user:${u}`, present: false })
+      places.push({ topic: `room:${topic}`, user: `user:${u}` })
     }
   }
   return random.shuffle(places)
 }
 
-function churn({ lengthMs, ratePerSecond }: GeneratorOptions, places: readonly Place[], random: Random, events: TraceEvent[]): void {
-  const total = Math.round((lengthMs / 1_000) * ratePerSecond)
-  for (let i = 0; i < total; i++) {
+function churn({ lengthMs }: GeneratorOptions, draws: number, places: readonly Place[], random: Random, events: TraceEvent[]): void {
+  for (let i = 0; i < draws; i++) {
     const place = places[random.below(places.length)] as Place
     const ms = diurnal(random) * lengthMs
     events.push({ ms, topic: place.topic, user: place.user, kind: 'join' })
