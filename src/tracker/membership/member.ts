@@ -44,6 +44,7 @@ export class Member {
   announced = 0
   /** Heartbeats in a row after which more was known here than it announced. */
   aheadBeats = 0
+  aheadBeatMs = Number.NEGATIVE_INFINITY
 
   /** Its presences are out of the visible state. */
   hidden = false

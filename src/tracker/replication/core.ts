@@ -76,7 +76,7 @@ export function createCore({ map, options, environment, transport, listener, ste
   })
   const sources = new Sources({ map, peers, transport, environment, counters })
   const lags = new Lags({ map, sources, environment, timers, flushWindowMs })
-  const repair = new Repair({ map, sources, listener, counters })
+  const repair = new Repair({ map, sources, listener, counters, heartbeatIntervalMs: options.gossip.heartbeatIntervalMs })
   const digests = new Digests({ map, options, membership, repair })
   const reach = new Reach({ peers, membership, transport, environment, timers, heartbeatIntervalMs: options.gossip.heartbeatIntervalMs })
   const outbox = new Outbox({

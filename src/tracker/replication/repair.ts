@@ -12,12 +12,15 @@ const MAX_RELOADS = 3
 const RELOADS_MS = 600_000
 /** More is known here than the owner announced: after so many of its heartbeats that is no race. */
 const AHEAD_BEATS = 2
+/** Heartbeats that come closer than this part of their interval were held up together, and count as one: all but the last are old news. */
+const APART = 0.5
 
 export interface RepairInit {
   readonly map: OrMap
   readonly sources: Sources
   readonly listener: StepListener
   readonly counters: Counters
+  readonly heartbeatIntervalMs: number
 }
 
 interface Reloads {
@@ -44,8 +47,11 @@ export class Repair {
     if (record === undefined || record.repairing) {
       return
     }
-    if (isBeat) {
-      member.aheadBeats = record.horizon > member.announced ? member.aheadBeats + 1 : 0
+    if (record.horizon <= member.announced) {
+      member.aheadBeats = 0
+    } else if (isBeat && nowMs - member.aheadBeatMs >= APART * this.#init.heartbeatIntervalMs) {
+      member.aheadBeats++
+      member.aheadBeatMs = nowMs
     }
     const differs = hash !== null && record.complete && record.head === head && !sameHash(record.hash, hash)
     if (differs || member.aheadBeats >= AHEAD_BEATS) {
