@@ -28,6 +28,9 @@ describe('(a) intervals and their bounds', () => {
     await sim.converge()
     expect(listed(a)).toHaveLength(2 * changes + 2)
     expect(listed(b).filter(({ meta }) => meta.late === true)).toHaveLength(2 * changes)
+    // Nor is anything left that is not listed: the user's entry and the topic's of each, and heartbeats that agree (I6).
+    await sim.run(3_000)
+    expect([a, b].map(replica => sim.sizes(replica).entries)).toEqual(Array(2).fill(2 * (2 * changes + 2)))
   })
 
   it('pub-A4: all but one leave while a third is away: it gets the one that is left, and no answer is empty', async () => {

@@ -205,9 +205,10 @@ describe('(b) restarts', () => {
     const connections = crowd(a, 'new', 1)
     await sim.run(100)
     const joined = told(sim, b, 'joins').length
+    const said = verdicts(b, 'a')
     expect(sim.deliver(a, b, 0)).toBe(true)
     await runAlive(sim, connections, 40_000)
-    expect(statusOf(b, 'a')).toBe('up')
+    expect([said, statusOf(b, 'a')]).toEqual([[], 'up'])
     expect(keys(b)).toEqual(['new0'])
     expect(told(sim, b, 'joins')).toHaveLength(joined)
     expect(told(sim, b, 'leaves').map(({ presence }) => presence.key)).toEqual(['old0'])

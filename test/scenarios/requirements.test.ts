@@ -26,6 +26,18 @@ describe('tracking and queries', () => {
     )
   })
 
+  it('T5: an update to the same meta, in whatever order its names stand: the same ref, no event, not a byte', async () => {
+    const { sim, a, b } = await startCluster({ replicas: 2 })
+    const ann = a.tracker.connect('ann')
+    const ref = ann.track('room', { status: 'here', n: 1 })
+    await sim.settle()
+    const before = [stateBytes(sim, a, b), sim.diffs(a).length, sim.diffs(b).length]
+    expect(ann.update('room', { n: 1, status: 'here' })).toBe(ref)
+    expect(ann.update('room', meta => ({ ...meta }))).toBe(ref)
+    await sim.run(1_000)
+    expect([stateBytes(sim, a, b), sim.diffs(a).length, sim.diffs(b).length]).toEqual(before)
+  })
+
   it('T9: caps on entries per connection, topic, user and replica: each refused by name, and nothing is changed', async () => {
     const limits = { connectionsPerUser: 2, entriesPerConnection: 2, entriesPerTopic: 3, entriesPerReplica: 9 }
     const { tracker } = await startLone({ limits })
