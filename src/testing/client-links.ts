@@ -40,11 +40,11 @@ export class ClientLinks {
     }
     this.lose(client, false)
     client.connecting()
-    const { identity } = client
+    const attempt = client.connections
     const { tracker } = replica
     this.#sim.request(replica, () => {
       // The server may have stood still: a client that gave up meanwhile has closed this socket.
-      if (client.link !== null || client.identity !== identity || replica.tracker !== tracker) {
+      if (client.link !== null || client.connections !== attempt || replica.tracker !== tracker) {
         return
       }
       const connection = this.#open(client, replica)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { PresenceFold } from '../../src/index.ts'
-import { createSimulation } from '../../src/testing/index.ts'
+import { createSimulation, randomScenario, runScenario } from '../../src/testing/index.ts'
 
 /** What random scenarios found, each in its smallest form. The seed that found it stands with it. */
 describe('found by simulation', () => {
@@ -131,5 +131,19 @@ describe('found by simulation', () => {
     const missed = await sim.until(c.tracker.watch('room', { since: first.value.token }).next())
     fold.apply(missed.value)
     expect([...fold.keys.keys()]).toEqual(['ann'])
+  })
+
+  test('heartbeats that a silent link held up are no proof that their sender knows less than its relays (seed 150)', async () => {
+    await runScenario({
+      ...randomScenario(150),
+      faults: [
+        { kind: 'cut', one: 2, two: 1, oneWay: true, atMs: 7_623, forMs: 8_267 },
+        { kind: 'pause', replica: 3, atMs: 10_561, forMs: 3_671 }
+      ],
+      workload: [
+        { kind: 'connect', client: 4, topic: 880, replica: 852, atMs: 8_575 },
+        { kind: 'lose', client: 4, topic: 319, replica: 960, atMs: 15_351 }
+      ]
+    })
   })
 })
