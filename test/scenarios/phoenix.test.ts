@@ -110,7 +110,7 @@ describe('Phoenix.Tracker, state', () => {
     })
     crowd(a, 'mine', 2)
     const base = sim.sizes(a)
-    crowd(b, 'b', 10)
+    crowd(b, 'b', 10, 'elsewhere')
     await sim.settle()
     sim.kill(b)
     await sim.run(20_000)
