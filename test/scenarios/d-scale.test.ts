@@ -68,7 +68,7 @@ describe('(d) large states', () => {
     // A frame of 64 KiB is one merge: what blocks a reader at most.
     const merged = read.filter(({ to }) => to === 'b').map(({ interval }) => interval.adds.length)
     expect(merged.reduce((sum, adds) => sum + adds)).toBe(2 * more)
-    expect(Math.max(...merged)).toBeLessThan(4_000)
+    expect(Math.max(...merged)).toBeLessThan(1_000)
     expect(lists).toBeGreaterThanOrEqual(merged.length)
     sim.checkInvariants()
   })
