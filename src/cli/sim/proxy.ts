@@ -165,11 +165,11 @@ class Pipe {
     }
   }
 
-  /** Breaks both ends at once. */
+  /** Breaks both ends at once, by a reset: one who only waits to read must notice too. */
   drop(): void {
     this.#stopShapers()
     for (const socket of this.#sockets) {
-      socket.destroy()
+      socket.resetAndDestroy()
     }
   }
 
