@@ -47,6 +47,9 @@ export interface ScenarioResult {
   readonly told: number
 }
 
+/** With fewer marks kept, a full state without reasons may come before the new entries of those who moved. */
+const SILENT_MARKS = 64
+
 /** Upper bound of the time from a silence to the judgement down, with the default detector and links that break in 15 s at most. */
 const DETECTION_MS = 20_000
 
@@ -66,7 +69,8 @@ export async function runScenario(scenario: Scenario): Promise<ScenarioResult> {
     ...times,
     ghostMs: goneMs + times.permdownAfterMs + durationMs,
     knownMs: 8_000,
-    calm: faults.length === 0
+    calm: faults.length === 0,
+    silentMoves: times.graceMs > 0 && (times.limits?.markLog ?? SILENT_MARKS) >= SILENT_MARKS
   })
   new Watchers(sim, { watchers: simulation.replicas, topics: scenario.topics, hopWithinMs: 8_000 })
   const injector = new FaultInjector(sim, faults)
