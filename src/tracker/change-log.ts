@@ -24,10 +24,12 @@ interface Leap {
   readonly after: number
 }
 
-/** Per origin: the head at the end of the last step, the event after which nothing of it was let go, and the leaps since then. */
+/** Per origin: the head when it was last complete, the event after which nothing of it was let go, and the leaps since then. */
 interface Reach {
   head: number
   floor: number
+  /** It was repaired since: what it showed before was no prefix of its events. */
+  blind: boolean
   readonly leaps: Queue<Leap>
 }
 
@@ -61,25 +63,42 @@ export class ChangeLog {
     if (origin === null) {
       return
     }
-    const head = this.#map.record(origin.ref)?.head ?? 0
-    let reach = this.#reach.get(origin)
-    if (reach === undefined) {
-      reach = { head: 0, floor: 0, leaps: new Queue() }
-      this.#reach.set(origin, reach)
-    }
+    const record = this.#map.record(origin.ref)
+    const reach = this.#reachOf(origin)
+    const complete = record?.complete ?? true
+    const after = complete ? (record?.head ?? 0) : Math.max(reach.head + 1, record?.horizon ?? 0)
     for (const { topic } of step.builders.values()) {
       if (topic.name !== USERS_TOPIC) {
-        this.#recordTopic(step, topic, origin, head)
+        this.#recordTopic(step, topic, origin, after)
       }
     }
+    if (complete) {
+      this.#advance(reach, after, origin.hidden)
+    } else if (record?.repairing) {
+      reach.blind = true
+    }
+  }
+
+  #reachOf(origin: Origin): Reach {
+    let reach = this.#reach.get(origin)
+    if (reach === undefined) {
+      reach = { head: 0, floor: 0, blind: false, leaps: new Queue() }
+      this.#reach.set(origin, reach)
+    }
+    return reach
+  }
+
+  /** A transfer is one leap, however many slices it took: in between this replica stood at no head of the origin. */
+  #advance(reach: Reach, head: number, hidden: boolean): void {
     if (head > reach.head + 1) {
       reach.leaps.push({ before: reach.head, after: head })
       if (reach.leaps.size > MAX_LEAPS) {
         reach.floor = Math.max(reach.floor, reach.leaps.shift()?.after ?? 0)
       }
     }
-    if (origin.hidden) {
+    if (hidden || reach.blind) {
       reach.floor = head
+      reach.blind = false
     }
     reach.head = head
   }
