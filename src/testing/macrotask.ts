@@ -2,10 +2,15 @@
  * Resolves when every microtask that waits now, and every one that those queue, has run: promises and async iterators of the simulated
  * processes get as far as they can between two events, as between two turns of a real event loop.
  */
-export const macrotask: () => Promise<void> = typeof setImmediate === 'function' ? nodeMacrotask : createChannelMacrotask()
+export const macrotask: () => Promise<void> =
+  typeof setImmediate === 'function' ? createImmediateMacrotask(setImmediate) : createChannelMacrotask()
 
-function nodeMacrotask(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
+/** `immediate` is kept from the start: fake timers of a test must not stop the simulation. */
+function createImmediateMacrotask(immediate: (task: () => void) => unknown): () => Promise<void> {
+  return () =>
+    new Promise(resolve => {
+      immediate(resolve)
+    })
 }
 
 function createChannelMacrotask(): () => Promise<void> {
