@@ -74,7 +74,7 @@ export class ChangeLog {
     }
     if (complete) {
       this.#advance(reach, after, origin.hidden)
-    } else if (record?.repairing) {
+    } else if (record?.repairing || origin.hidden) {
       reach.blind = true
     }
   }
