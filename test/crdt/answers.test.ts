@@ -1,20 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type DeltaInterval, entryBytes, INTERVAL_BYTES, MARK_BYTES, OrMap } from '../../src/crdt/index.ts'
-import { content, interval, mark, ref } from '../support/crdt/builders.ts'
+import { type DeltaInterval, entryBytes, INTERVAL_BYTES, MARK_BYTES, type OrMap } from '../../src/crdt/index.ts'
+import { content, interval, mark } from '../support/crdt/builders.ts'
+import { orMap, sync } from '../support/crdt/cast.ts'
 import { quiesce, transfer } from '../support/crdt/gossip.ts'
 import { makeOrMap } from '../support/crdt/make-map.ts'
 import type { MapLimits } from '../support/crdt/map-like.ts'
 import { show, showRecord } from '../support/crdt/notation.ts'
 import { type Process, World } from '../support/crdt/world.ts'
-
-function orMap(id: string, limits: MapLimits = {}): OrMap {
-  return new OrMap({ self: ref(id), ...limits })
-}
-
-/** All that `from` has for `to` of its own record, at once. */
-function sync(to: OrMap, from: OrMap): void {
-  to.merge(from.serve(to.request(from.self))!)
-}
 
 /** What the interval may take at most, encoded. */
 function bytesOf({ adds, marks }: DeltaInterval): number {

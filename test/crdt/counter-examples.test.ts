@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { compose, type Entry, NotContiguousError, OrMap } from '../../src/crdt/index.ts'
 import { content, ref } from '../support/crdt/builders.ts'
-import { COUNTER_EXAMPLES, type CounterExample, thinned } from '../support/crdt/counter-examples.ts'
+import type { CounterExample } from '../support/crdt/counter-example.ts'
+import { COUNTER_EXAMPLES, thinned } from '../support/crdt/counter-examples.ts'
+import { MARK_COUNTER_EXAMPLES } from '../support/crdt/counter-examples-marks.ts'
 import { makeOrMap, makeReference, makeWithout } from '../support/crdt/make-map.ts'
 import type { MakeMap } from '../support/crdt/map-like.ts'
 import { show, showRecord, showResult } from '../support/crdt/notation.ts'
@@ -16,7 +18,9 @@ function run(example: CounterExample, make: MakeMap, isWhole: boolean): void {
   schedule.settle()
 }
 
-describe.each(COUNTER_EXAMPLES.map(example => [example.id, example] as const))('map: %s', (_, example) => {
+const ALL = [...COUNTER_EXAMPLES, ...MARK_COUNTER_EXAMPLES]
+
+describe.each(ALL.map(example => [example.id, example] as const))('map: %s', (_, example) => {
   it('OrMap holds', () => {
     run(example, makeOrMap, true)
   })
@@ -35,7 +39,7 @@ describe.each(COUNTER_EXAMPLES.map(example => [example.id, example] as const))('
 
 it('map: every rule of the table has a counter-example', () => {
   const numbers = new Set(Object.values(RULES).flatMap(of => (of === '' ? [] : of.split(' '))))
-  const covered = new Set(COUNTER_EXAMPLES.map(({ id }) => id.slice(0, id.indexOf(':'))))
+  const covered = new Set(ALL.map(({ id }) => id.slice(0, id.indexOf(':'))))
   expect([...numbers].filter(number => !covered.has(number))).toEqual([])
 })
 

@@ -1,26 +1,11 @@
 import type { DeltaInterval } from '../../../src/crdt/index.ts'
-import { demand } from './invariants.ts'
-import type { MapLimits } from './map-like.ts'
+import { type CounterExample, GHOST, ONE } from './counter-example.ts'
 import { show } from './notation.ts'
-import type { Rule } from './rules.ts'
-import type { Schedule } from './schedule.ts'
 
-/** A schedule that a map survives with its rule, and not without it. */
-export interface CounterExample {
-  readonly id: string
-  readonly rule: Rule
-  /** What comes of it without the rule. */
-  readonly effect: RegExp
-  readonly limits?: MapLimits
-  run(s: Schedule, sent: (interval: DeltaInterval) => DeltaInterval): void
-}
-
-const ONE = { adds: 1, marks: 1 }
 /** Seen one step before the ghost: the record that will serve wrongly has a wrong log. */
 const LOG = /the log is the owner’s/
-const GHOST = /entries = L\(head, head\)|no lost removal/
 
-/** The numbers are those of docs/algorithm.md; those with M concern marks. `(p@v→q@w]`: from, since → to, asOf. */
+/** The numbers are those of docs/algorithm.md. `(p@v→q@w]`: from, since → to, asOf. */
 export const COUNTER_EXAMPLES: readonly CounterExample[] = [
   {
     id: 'C2: a slice goes as a plain interval, and two receivers at one head differ',
@@ -298,119 +283,6 @@ export const COUNTER_EXAMPLES: readonly CounterExample[] = [
       s.give(s.r, older, 'old')
       s.pull(s.r, s.owner, '(3@4→4@4] +4')
       s.holds(s.r, '4 {1 2 3 4}')
-    }
-  },
-  {
-    id: 'M1: a full state tells of a lingering entry that is held as live',
-    rule: 'a full state moves states on',
-    effect: /no lost removal or move|entries = L/,
-    limits: { logLimit: 0 },
-    run(s) {
-      s.add(2)
-      s.pull(s.r, s.owner, '(0@2→2@2] +1 +2')
-      s.mark(1, 1)
-      s.pull(s.r, s.owner, '(0@3→3@3] +1~ +2')
-      s.holds(s.r, '3 {1~ 2}')
-    }
-  },
-  {
-    id: 'M2: a late full state tells of a live entry that is known to be closed',
-    rule: 'a state never moves back',
-    effect: /never moves back/,
-    run(s) {
-      s.add(2)
-      const late = s.cut(s.owner, s.r)
-      s.mark(1, 2)
-      s.pull(s.r, s.owner, '(0@3→1@3] +1=', ONE)
-      s.give(s.r, late, 'applied +2')
-      s.holds(s.r, '2 {1= 2}…')
-    }
-  },
-  {
-    id: 'M3: a relay logs removals, but not what lingers',
-    rule: 'the log keeps every state',
-    effect: GHOST,
-    run(s) {
-      s.add()
-      s.pull(s.r, s.owner, '(0@1→1@1] +1')
-      s.pull(s.y, s.owner, '(0@1→1@1] +1')
-      s.mark(1, 1)
-      s.pull(s.r, s.owner, '(1→2] [2:1~]')
-      s.pull(s.y, s.r, '(1→2] [2:1~]')
-      s.holds(s.y, '2 {1~}')
-    }
-  },
-  {
-    id: 'M4: a frame is cut as a plain interval, though a mark behind it has changed what it says',
-    rule: 'a plain cut hides no later mark',
-    effect: GHOST,
-    run(s) {
-      s.add()
-      s.pull(s.r, s.owner, '(0@1→1@1] +1')
-      s.add(3)
-      s.remove(2)
-      s.pull(s.r, s.owner, '(1@1→3@5] +3 [5:2x]', ONE)
-      s.holds(s.r, '1 {1 3}…')
-    }
-  },
-  {
-    id: 'M5: an interval of marks alone is taken for old, as its dots are',
-    rule: 'old intervals are known by asOf, not by to',
-    effect: /all converge/,
-    run(s) {
-      s.add()
-      s.pull(s.r, s.owner, '(0@1→1@1] +1')
-      s.mark(1, 1)
-      s.mark(1, 2)
-      s.pull(s.r, s.owner, '(1@1→1@2] [2:1~]', ONE)
-      s.holds(s.r, '1 {1~}…')
-    }
-  },
-  {
-    id: 'M6: a repair that ends leaves in place what no event of the owner has made',
-    rule: 'a repair sweeps what is above',
-    effect: GHOST,
-    run(s) {
-      s.add(2)
-      const older = s.push(s.owner, 0)
-      s.add(2)
-      s.pull(s.r, s.owner, '(0@4→3@4] +1 +2 +3', { adds: 3 })
-      s.world.invalidate(s.r, s.owner.map.self)
-      s.give(s.r, older)
-      s.holds(s.r, '2 {1 2}')
-      demand(s.r.map.record(s.owner.map.self)?.repairing === false, 'the schedule', () => 'the repair is over')
-    }
-  },
-  {
-    id: 'M7: a repair is answered with a plain interval from the beginning, which names no dead dot',
-    rule: 'a repair sweeps with plain intervals too',
-    effect: GHOST,
-    run(s) {
-      s.add(2)
-      s.pull(s.r, s.owner, '(0@2→2@2] +1 +2')
-      s.add()
-      s.mark(3, 1)
-      s.add()
-      // False entries 3 and 4, and 2 is gone. What a mark moves on and the repair overwrites has changed once.
-      s.world.corrupt(s.r, s.owner.map.self, 3)
-      s.holds(s.r, '0 {1 3 4}…')
-      s.give(s.r, s.plain(0, 5), 'applied +2 +5 ~3~ −4')
-      s.holds(s.r, '5 {1 2 3~ 5}')
-    }
-  },
-  {
-    id: 'M8: a repair that began twice ends below where the first began',
-    rule: 'a repair never goes back',
-    effect: /never returns|never ends below/,
-    run(s) {
-      s.add()
-      const older = s.push(s.owner, 0)
-      s.add()
-      s.pull(s.r, s.owner, '(0@2→2@2] +1 +2')
-      s.world.invalidate(s.r, s.owner.map.self)
-      s.world.invalidate(s.r, s.owner.map.self)
-      s.give(s.r, older, 'old')
-      s.holds(s.r, '0 {1 2}…')
     }
   }
 ]
