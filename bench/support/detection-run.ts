@@ -1,4 +1,4 @@
-import { PhiAccrualDetector, type PhiOptions, silenceForPhi } from '../../src/tracker/phi-accrual.ts'
+import { PhiAccrualDetector, type PhiOptions, silenceForPhi } from '../../src/tracker/membership/phi-accrual.ts'
 import { heartbeatStream, type LinkProfile } from './heartbeat-stream.ts'
 
 /** What one threshold gives on one kind of link. */

@@ -1,5 +1,5 @@
-import { ConnectionTable, decodeConnectionId, encodeConnectionId, type Handle } from '../../src/tracker/connection-table.ts'
-import { UserTable } from '../../src/tracker/user-table.ts'
+import { ConnectionTable, decodeConnectionId, encodeConnectionId, type Handle } from '../../src/tracker/connections/connection-table.ts'
+import { UserTable } from '../../src/tracker/connections/user-table.ts'
 import { type Fleet, fresh, SPREAD_MS, TTL_MS, type Workload } from './fleet.ts'
 
 /** Rollcall's connection table and user table, put together as the tracker does. */

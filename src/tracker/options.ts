@@ -1,7 +1,7 @@
 import { MAX_COUNTER } from '../crdt/dot.ts'
-import { DETECTOR_DEFAULTS } from './detector-defaults.ts'
 import { createSystemEnvironment, type Environment } from './environment.ts'
 import { InvalidOptionsError } from './errors.ts'
+import { DETECTOR_DEFAULTS } from './membership/detector-defaults.ts'
 import type { Transport } from './transport.ts'
 
 /** Between replicas. */

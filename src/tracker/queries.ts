@@ -1,7 +1,7 @@
 import type { Life } from './life.ts'
 import { USERS_TOPIC } from './names.ts'
-import type { Origin } from './origin.ts'
-import type { TopicNode } from './presence-index.ts'
+import type { Origin } from './presence/origin.ts'
+import type { TopicNode } from './presence/presence-index.ts'
 import type { ListOptions, Presence } from './types.ts'
 
 /** The presences under one key, oldest first. */

@@ -6,7 +6,6 @@ import { Life } from './life.ts'
 import { checkName, USERS_TOPIC } from './names.ts'
 import { type ResolvedOptions, resolveOptions, type TrackerOptions } from './options.ts'
 import { listKeys, presencesOf } from './queries.ts'
-import { startWatch } from './start-watch.ts'
 import type {
   Connection,
   ConnectOptions,
@@ -26,7 +25,8 @@ import type {
   WatchEvent,
   WatchOptions
 } from './types.ts'
-import { waitForVersion } from './wait-for.ts'
+import { startWatch } from './watch/start-watch.ts'
+import { waitForVersion } from './watch/wait-for.ts'
 
 /**
  * A tracker: one replica's presences, and its view of all others'. Without a transport it is a lone replica.

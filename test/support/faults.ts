@@ -1,13 +1,13 @@
 import { OrMap } from '../../src/crdt/or-map.ts'
-import { ChangeLog } from '../../src/tracker/change-log.ts'
-import { ConnectionTable } from '../../src/tracker/connection-table.ts'
-import { DiffBuilder } from '../../src/tracker/diff-builder.ts'
+import { ConnectionTable } from '../../src/tracker/connections/connection-table.ts'
+import { OwnEntries } from '../../src/tracker/connections/own-entries.ts'
 import { Member } from '../../src/tracker/membership/member.ts'
 import { Standing } from '../../src/tracker/membership/standing.ts'
-import { OwnEntries } from '../../src/tracker/own-entries.ts'
-import { Slot } from '../../src/tracker/presence-index.ts'
-import { PresenceView } from '../../src/tracker/presence-view.ts'
+import { DiffBuilder } from '../../src/tracker/presence/diff-builder.ts'
+import { Slot } from '../../src/tracker/presence/presence-index.ts'
+import { PresenceView } from '../../src/tracker/presence/presence-view.ts'
 import { AntiEntropy } from '../../src/tracker/replication/anti-entropy.ts'
+import { ChangeLog } from '../../src/tracker/watch/change-log.ts'
 
 /** A fault to be built into the product, to see that it is found. */
 export interface PlantedFault {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_GENERATION, MAX_SLOTS, makeHandle } from '../../src/tracker/connection-handle.ts'
-import { ConnectionTable, decodeConnectionId, encodeConnectionId, type Handle } from '../../src/tracker/connection-table.ts'
+import { MAX_GENERATION, MAX_SLOTS, makeHandle } from '../../src/tracker/connections/connection-handle.ts'
+import { ConnectionTable, decodeConnectionId, encodeConnectionId, type Handle } from '../../src/tracker/connections/connection-table.ts'
 
 const TTL = 45_000
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { detect } from '../../bench/support/detection-run.ts'
 import { PROFILES } from '../../bench/support/heartbeat-stream.ts'
-import { DETECTOR_DEFAULTS } from '../../src/tracker/detector-defaults.ts'
+import { DETECTOR_DEFAULTS } from '../../src/tracker/membership/detector-defaults.ts'
 
 const { suspectPhi, downPhi, ...knobs } = DETECTOR_DEFAULTS
 const PULSE_MS = 250

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { HeartbeatHistory } from '../../src/tracker/heartbeat-history.ts'
+import { HeartbeatHistory } from '../../src/tracker/membership/heartbeat-history.ts'
 
 test('heartbeat history, nothing seen yet: the first estimate, give or take a quarter', () => {
   const history = new HeartbeatHistory({ windowSize: 10, firstEstimateMs: 1_000 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { UserTable } from '../../src/tracker/user-table.ts'
+import { UserTable } from '../../src/tracker/connections/user-table.ts'
 
 test('user table, two devices: the caller sees 0 → 1 once and 1 → 0 once', () => {
   const users = new UserTable()

@@ -1,7 +1,7 @@
 import { type ReplicaId, type ReplicaRef, refKey } from '../../crdt/dot.ts'
 import type { ResolvedOptions } from '../options.ts'
-import { PhiAccrualDetector } from '../phi-accrual.ts'
 import type { ReplicaStatus } from '../types.ts'
+import { PhiAccrualDetector } from './phi-accrual.ts'
 
 /** A relay's delay is taken off the silence of who is known by relay only, up to so many heartbeats: a lying relay delays no longer. */
 const MAX_RELAY_DELAY_BEATS = 8
