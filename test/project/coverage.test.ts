@@ -47,20 +47,19 @@ function titlesIn(text: string): Set<string> {
   return new Set([...literals].map(([, , title]) => (title as string).replaceAll(/\\(['"])/g, '$1')))
 }
 
-const titles = new Map<string, Set<string>>()
+const tests = sourceFiles('test').map(({ path, text }) => ({ path, titles: titlesIn(text) }))
 
-/** Undefined when it is there. */
+/** Undefined when it is there; else what is wrong, and where a test of that title is now. */
 function missing(file: string, text: string): string | undefined {
-  if (!existsSync(`${root}${file}`)) {
+  if (!existsSync(`${root}${file}`) && file.startsWith('bench/')) {
     return `there is no ${file}`
   }
-  const content = readFileSync(`${root}${file}`, 'utf8')
   if (file.startsWith('bench/')) {
-    return content.includes(text) ? undefined : `${file} has no “${text}”`
+    return readFileSync(`${root}${file}`, 'utf8').includes(text) ? undefined : `${file} has no “${text}”`
   }
-  const known = titles.get(file) ?? titlesIn(content)
-  titles.set(file, known)
-  return known.has(text) ? undefined : `${file} has no test “${text}”`
+  const places = tests.filter(({ titles }) => titles.has(text)).map(({ path }) => path)
+  const hint = places.length === 0 ? '' : `: it is in ${places.join(', ')}`
+  return places.includes(file) ? undefined : `${file} has no test “${text}”${hint}`
 }
 
 describe.each(Object.entries(PAGES))('%s', (page, expected) => {
@@ -87,7 +86,7 @@ describe.each(Object.entries(PAGES))('%s', (page, expected) => {
 })
 
 describe('ids in titles', () => {
-  const all = sourceFiles('test').flatMap(({ path, text }) => [...titlesIn(text)].map(title => ({ path, title })))
+  const all = tests.flatMap(({ path, titles }) => [...titles].map(title => ({ path, title })))
 
   it('a scenario’s row names tests with its id only, and each scenario that a title names is named there', () => {
     const rows = rowsOf('docs/scenarios.md')
@@ -106,7 +105,10 @@ describe('ids in titles', () => {
   })
 
   it('a test that is not there, and one that was renamed, are seen', () => {
-    expect(missing('test/nowhere.test.ts', 'x')).toBe('there is no test/nowhere.test.ts')
+    expect(missing('bench/nowhere.ts', 'x')).toBe('there is no bench/nowhere.ts')
+    expect(missing('test/nowhere.test.ts', 'has each id once, in order, and no other')).toBe(
+      'test/nowhere.test.ts has no test “has each id once, in order, and no other”: it is in test/project/coverage.test.ts'
+    )
     expect(missing('test/project/coverage.test.ts', 'a test that nobody wrote')).toBe(
       'test/project/coverage.test.ts has no test “a test that nobody wrote”'
     )
