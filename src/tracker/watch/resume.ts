@@ -145,7 +145,7 @@ function collectNew({ view }: ResumeContext, topic: TopicNode, token: Version, t
     return
   }
   for (const slot of topic.slots()) {
-    slot.each(origin => {
+    const consider = (origin: Origin): void => {
       if (!fresh.has(origin)) {
         return
       }
@@ -155,7 +155,11 @@ function collectNew({ view }: ResumeContext, topic: TopicNode, token: Version, t
       if (!known.has(origin.ref.id) || slot.more !== null) {
         touch(touched, slot.key, slot.session, null, false)
       }
-    })
+    }
+    slot.each(consider)
+    if (slot.held !== null) {
+      consider(slot.held.origin)
+    }
   }
 }
 
