@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Connection, type CountEvent, PresenceFold, type WatchEvent } from '../../src/index.ts'
 import type { SimReplica, Simulation } from '../../src/testing/index.ts'
+import { PresenceFactory } from '../../src/tracker/presence/presence-factory.ts'
 import { ready, startLone } from '../support/lone.ts'
 import { crowd, keys, pick, readIntervals, split, stateBytes, verdicts } from '../support/scenario.ts'
 import { listed, runAlive, startCluster, told } from '../support/sim.ts'
@@ -74,6 +75,35 @@ describe('tracking and queries', () => {
       expect(keys(replica)).toEqual(['a0', 'a1', 'a2', 'b0', 'b1', 'b2', 'c0', 'c1', 'c2'])
     }
     expect(frames()).toBe(before)
+  })
+})
+
+describe('what a query costs', () => {
+  it('Q1, Q2, Q3: of 5,000 keys, get builds the presences of one, a page those of a page, count none', async () => {
+    const { tracker } = await startLone()
+    tracker.batch(() => {
+      for (let i = 0; i < 5_000; i++) {
+        tracker.connect(`user:${i}`).track('room')
+      }
+      tracker.connect('user:7').track('room')
+      tracker.connect('user:7').track('other')
+    })
+    const built = vi.spyOn(PresenceFactory.prototype, 'presence')
+    const cost = (query: () => unknown): number => {
+      built.mockClear()
+      query()
+      return built.mock.calls.length
+    }
+    try {
+      expect(cost(() => tracker.get('room', 'user:7'))).toBe(2)
+      expect(cost(() => tracker.list('room', { limit: 10, cursor: 'user:4' }))).toBe(10)
+      expect(cost(() => tracker.list('other'))).toBe(1)
+      expect(cost(() => tracker.topicsOf('user:7'))).toBe(3)
+      expect(cost(() => [tracker.count('room'), tracker.isOnline('user:7'), tracker.topics()])).toBe(0)
+      expect(cost(() => tracker.list('room'))).toBe(5_001)
+    } finally {
+      built.mockRestore()
+    }
   })
 })
 
