@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DETECTOR_DEFAULTS } from '../../src/tracker/membership/detector-defaults.ts'
-import { MAX_PHI, PhiAccrualDetector, type PhiOptions, phi, silenceForPhi } from '../../src/tracker/membership/phi-accrual.ts'
 import { logNormalTail } from '../../src/tracker/membership/normal-tail.ts'
+import { MAX_PHI, PhiAccrualDetector, type PhiOptions, phi, silenceForPhi } from '../../src/tracker/membership/phi-accrual.ts'
 
 const HEARTBEAT_MS = 1_000
 const { suspectPhi, downPhi, ...KNOBS } = DETECTOR_DEFAULTS

@@ -1,6 +1,6 @@
 import { checkDuration, checkPositive } from '../checks.ts'
-import { logNormalTail } from './normal-tail.ts'
 import { HeartbeatHistory } from './heartbeat-history.ts'
+import { logNormalTail } from './normal-tail.ts'
 
 /** The φ accrual failure detector's knobs. Reasons for the defaults: detector-defaults.ts. */
 export interface PhiOptions {
