@@ -91,7 +91,7 @@ export interface Reset {
 }
 
 /** Why a snapshot was sent where a token was given. */
-export type SnapshotReason = 'first' | 'unknown-token' | 'unknown-replica' | 'too-old'
+export type SnapshotReason = 'first' | 'unknown-token' | 'unknown-replica'
 
 export interface SnapshotEvent {
   readonly type: 'snapshot'
@@ -248,41 +248,73 @@ export type TrackerListener<N extends TrackerEventName> = (event: { readonly typ
 /** Presence of a fleet, seen from one replica. Made by `createTracker`. */
 export interface Tracker {
   readonly id: ReplicaId
+  /** Begins to listen and to be heard. Rejects with what the transport rejects with. Safe to call twice; after `stop` it begins a new life. */
   start(): Promise<void>
   /** Resolves when the state of every replica first met is complete, or `readyTimeoutMs` after start. */
   readonly ready: Promise<void>
   /** True once ready without every origin: what is listed may lack presences. */
   readonly partial: boolean
+  /** Ends all connections (`stopped`), watches and links. See docs/operations.md, "Stopping". */
   stop(options?: StopOptions): Promise<void>
-  /** Refuses new connections, tells clients to move (`drain` reason on each `conn.signal` is not sent; see docs/operations.md), holds the presences. */
+  /**
+   * Refuses new connections with NotAcceptingError. Connections that end from now on, however, are held as if lost: their clients are on their way to another
+   * replica. Tell them to move, then `stop`.
+   */
   drain(): Promise<void>
 
+  /**
+   * A socket, or any other handle, of a user came up here.
+   *
+   * @throws NotAcceptingError unless started and not draining; InvalidNameError, InvalidMetaError, MetaTooBigError, LimitError; ConnectionEndedError when the
+   * signal has aborted.
+   */
   connect(user: string, options?: ConnectOptions): Connection
-  /** By the id of a connection: for gateways that keep no objects. False when it has ended. */
+  /** By the id of a connection: for gateways that keep no objects. O(1), nothing allocated. False when it has ended. */
   heartbeat(connectionId: string): boolean
+  /** The connection of an id; undefined when it has ended, or ended elsewhere. */
   connection(connectionId: string): Connection | undefined
+  /** What `run` changes goes out as one delta, and as one diff per topic. What it throws is thrown; what it changed before stands. */
   batch<T>(run: () => T): T
+  /** Ends all connections of a user on this replica, at once and cleanly. Returns how many. */
   kick(user: string): number
 
+  /** Who is in a topic, by key. Local and synchronous; O(result). Presences of one key come oldest first. */
   list(topic: string, options?: ListOptions): Map<string, Presence[]>
+  /** The presences of one key; O(their number). */
   get(topic: string, key: string): Presence[]
+  /** O(1). */
   count(topic: string): TopicCount
+  /** Topics in which somebody is, in the order of their names. O(topics). */
   topics(options?: { readonly prefix?: string; readonly limit?: number; readonly cursor?: string }): Map<string, TopicCount>
+  /** Where a user is, by topic; O(result). */
   topicsOf(user: string): Map<string, Presence[]>
+  /** Undefined before `ready`. */
   isOnline(user: string): boolean | undefined
   user(user: string): UserStatus
+  /** All users who are online, in no order. Not to be read across changes. */
   users(): IterableIterator<string>
 
+  /**
+   * A snapshot, then diffs; with `since`, what was missed since that token instead of the snapshot. One who reads slowly gets one merged diff, never a
+   * queue. Ends by `return`, by the signal, or when the tracker stops; throws VersionError BEHIND when this replica does not reach the token in time.
+   */
   watch(topic: string, options?: WatchOptions): AsyncIterableIterator<WatchEvent>
+  /** The counts of a topic, then again after each batch that changed them. */
   watchCount(topic: string, options?: { readonly signal?: AbortSignal }): AsyncIterableIterator<CountEvent>
+  /** For each of the users what is so now, then when it changes. */
   watchUsers(users: readonly string[], options?: { readonly signal?: AbortSignal }): AsyncIterableIterator<UserEvent>
+  /** Listeners are called after the state has changed, in order. One that throws is told to the listeners of `error`, and breaks nothing. */
   addEventListener<N extends TrackerEventName>(name: N, listener: TrackerListener<N>): void
   removeEventListener<N extends TrackerEventName>(name: N, listener: TrackerListener<N>): void
 
+  /** A token of all that is shown here now: `waitFor` it elsewhere to read one's own writes. */
   version(): string
+  /** Resolves when all of a version is merged here, or its replica retired. Rejects with VersionError FORGOTTEN, BEHIND, HIDDEN or INVALID. */
   waitFor(version: string, options?: WaitOptions): Promise<void>
 
+  /** All replicas known, this one first. */
   replicas(): ReplicaInfo[]
+  /** Operator purge: drops a dead replica here, now. False when it is unknown, or this one. A replica that lives comes back by itself. */
   forget(replicaId: ReplicaId): boolean
   /** Numbers for metrics and tests: docs/operations.md. */
   stats(): TrackerStats
