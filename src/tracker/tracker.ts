@@ -169,6 +169,10 @@ class RollcallTracker implements Tracker {
     return topics
   }
 
+  connectionsOf(user: string): Presence[] {
+    return presencesOf(this.#life, USERS_TOPIC, user)
+  }
+
   isOnline(user: string): boolean | undefined {
     return this.#isReady ? this.#shownConnections(user) > 0 : undefined
   }

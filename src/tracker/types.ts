@@ -288,6 +288,8 @@ export interface Tracker {
   topics(options?: { readonly prefix?: string; readonly limit?: number; readonly cursor?: string }): Map<string, TopicCount>
   /** Where a user is, by topic; O(result). */
   topicsOf(user: string): Map<string, Presence[]>
+  /** The connections of a user over all replicas, lingering ones included, with the metas given to `connect`: his devices. Oldest first. */
+  connectionsOf(user: string): Presence[]
   /** Undefined before `ready`. */
   isOnline(user: string): boolean | undefined
   user(user: string): UserStatus

@@ -20,7 +20,7 @@ describe('(a) updates', () => {
     }
     await sim.settle()
     expect(listed(b)).toEqual([])
-    for (const name of ['entries', 'topics', 'users', 'origins', 'changeLog', 'lingering']) {
+    for (const name of ['entries', 'topicNodes', 'users', 'origins', 'changeLog', 'lingering']) {
       expect([name, sim.sizes(b)[name]]).toEqual([name, base[name]])
     }
   })
@@ -44,7 +44,7 @@ describe('(a) updates', () => {
     })
     await sim.run(100)
     expect([sim.diffs(a).length, sim.diffs(b).length]).toEqual(before)
-    expect([a, b].map(replica => sim.sizes(replica).topics)).toEqual([1, 1])
+    expect([a, b].map(replica => sim.sizes(replica).topicNodes)).toEqual([1, 1])
   })
 
   // Rollcall has no handle of another's presence: `update` belongs to a connection, and finds only what that one tracks.
@@ -234,7 +234,7 @@ describe('(a) a connection that ends', () => {
     await sim.settle()
     sim.kill(a)
     await sim.run(20_000)
-    expect(sim.sizes(b)).toMatchObject({ entries: 0, topics: 0, users: 0, held: 0, members: 0, changeLog: 0 })
+    expect(sim.sizes(b)).toMatchObject({ entries: 0, topicNodes: 0, users: 0, held: 0, members: 0, changeLog: 0 })
     expect(sim.sizes(b).listenerErrors).toBe(0)
   })
 

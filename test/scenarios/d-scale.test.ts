@@ -160,7 +160,7 @@ describe('(d) large states', () => {
           .filter(({ leaves }) => leaves.length > 0)
           .map(({ leaves }) => leaves.length)
       ).toEqual([10_000 * SHARE])
-      expect(sim.sizes(replica)).toMatchObject({ entries: 0, topics: 0, users: 0 })
+      expect(sim.sizes(replica)).toMatchObject({ entries: 0, topicNodes: 0, users: 0 })
     }
   })
 })
@@ -186,7 +186,7 @@ describe('(d) churn', () => {
     expect(churn(100_000 * SHARE)).toBe(0)
     await run(1_000)
     expect(host.timers).toBe(timers)
-    for (const name of ['entries', 'ownEntries', 'lingering', 'connections', 'topics', 'users', 'changeLog', 'lastSeen', 'waiting']) {
+    for (const name of ['entries', 'ownEntries', 'lingering', 'connections', 'topicNodes', 'users', 'changeLog', 'lastSeen', 'waiting']) {
       expect([name, tracker.stats()[name]]).toEqual([name, sizes[name]])
     }
     expect([tracker.stats().entries, tracker.topics().size]).toEqual([0, 0])

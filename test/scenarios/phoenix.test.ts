@@ -114,7 +114,7 @@ describe('Phoenix.Tracker, state', () => {
     await sim.settle()
     sim.kill(b)
     await sim.run(20_000)
-    for (const name of ['entries', 'topics', 'users', 'held', 'changeLog', 'lingering']) {
+    for (const name of ['entries', 'topicNodes', 'users', 'held', 'changeLog', 'lingering']) {
       expect([name, sim.sizes(a)[name]]).toEqual([name, base[name]])
     }
     expect(a.tracker.topicsOf('b0').size).toBe(0)

@@ -91,7 +91,7 @@ describe('watch', () => {
     expect(tracker.stats().topicWatches).toBe(1)
     await tracker.stop()
     expect(await c.next()).toEqual({ value: undefined, done: true })
-    expect(tracker.stats().topics).toBe(0)
+    expect(tracker.stats().topicNodes).toBe(0)
   })
 
   it('an aborted signal: the watch has ended before it began', async () => {

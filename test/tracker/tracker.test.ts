@@ -256,6 +256,28 @@ describe('queries', () => {
     expect(tracker.list('\u0000u').size).toBe(0)
   })
 
+  it('B9: the devices of a user, with what they said of themselves', async () => {
+    const { tracker, run } = await startLone()
+    tracker.connect('ann', { meta: { device: 'phone', status: 'away' } })
+    await run(1)
+    const desk = tracker.connect('ann', { meta: { device: 'desk' } })
+    expect(tracker.connectionsOf('ann').map(({ meta }) => meta.device)).toEqual(['phone', 'desk'])
+    desk.close()
+    await run(16_000)
+    expect(tracker.connectionsOf('ann')).toMatchObject([{ key: 'ann', meta: { device: 'phone', status: 'away' }, state: 'online' }])
+    expect(tracker.connectionsOf('bob')).toEqual([])
+  })
+
+  it('stats tell topics with somebody in them, not those that the change log keeps', async () => {
+    const { tracker } = await startLone()
+    const connection = tracker.connect('ann')
+    connection.track('x')
+    connection.track('y')
+    expect(tracker.stats().topics).toBe(2)
+    connection.untrack()
+    expect(tracker.stats()).toMatchObject({ topics: 0, topicNodes: 3 })
+  })
+
   it('lastSeen: now while connected, the time of going afterwards, null in the end', async () => {
     const { tracker, process, run } = await startLone({ lastSeenMs: 60_000 })
     const connection = tracker.connect('ann')
@@ -284,7 +306,7 @@ describe('I5: nothing is left behind', () => {
     }
     await run(120_000)
     const left = tracker.stats()
-    for (const name of ['entries', 'ownEntries', 'lingering', 'connections', 'topics', 'users', 'changeLog']) {
+    for (const name of ['entries', 'ownEntries', 'lingering', 'connections', 'topics', 'topicNodes', 'users', 'changeLog']) {
       expect([name, left[name]]).toEqual([name, base[name]])
     }
   })

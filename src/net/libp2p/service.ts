@@ -156,6 +156,10 @@ export class RollcallService implements Rollcall {
     return this.#tracker.topics(options)
   }
 
+  connectionsOf(user: string): Presence[] {
+    return this.#tracker.connectionsOf(user)
+  }
+
   topicsOf(user: string): Map<string, Presence[]> {
     return this.#tracker.topicsOf(user)
   }

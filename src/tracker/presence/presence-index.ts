@@ -215,6 +215,8 @@ export class UserNode {
 export class PresenceIndex {
   readonly #topics = new Map<string, TopicNode>()
   readonly #users = new Map<string, UserNode>()
+  /** Topics in which somebody is shown, the users' own left out. Kept by the presence view. */
+  shownTopics = 0
 
   find(topic: string): TopicNode | undefined {
     return this.#topics.get(topic)

@@ -277,12 +277,14 @@ export class PresenceView {
       slot.prevRef = null
       if (inTopic) {
         this.index.addToUser(entry.user, slot)
+        this.index.shownTopics += slot.topic.shownPresences === 1 ? 1 : 0
       }
     } else if (before !== null && entry === null) {
       slot.topic.count(slot, -1)
       slot.prevRef = null
       if (inTopic) {
         this.index.removeFromUser(before.user, slot)
+        this.index.shownTopics -= slot.topic.shownPresences === 0 ? 1 : 0
       }
     } else if (before !== null && entry !== null && (before.revision !== entry.revision || before.meta !== entry.meta)) {
       slot.prevRef = refOf(before)
