@@ -16,6 +16,7 @@
  */
 
 export type { ReplicaId, ReplicaRef } from './crdt/dot.ts'
+export type { MetaSchema, MetaSchemaOption, MetaSchemaResult } from './tracker/connections/meta-schema.ts'
 export type { Cancel, Environment, Random } from './tracker/environment.ts'
 export { createRandom, createSystemEnvironment } from './tracker/environment.ts'
 export * from './tracker/errors.ts'

@@ -15,6 +15,7 @@ import { MetaDecoder } from './presence/meta.ts'
 import { PresenceFactory } from './presence/presence-factory.ts'
 import { PresenceIndex, type TopicNode } from './presence/presence-index.ts'
 import { PresenceView, type Step } from './presence/presence-view.ts'
+import { crossing, keyChanges } from './presence/transitions.ts'
 import { Pulse } from './pulse.ts'
 import type { TrackerStats } from './types.ts'
 import { ChangeLog } from './watch/change-log.ts'
@@ -190,17 +191,39 @@ export class Life {
     this.counts.stepped(builders)
     for (const [topic, builder] of builders) {
       if (topic.name === USERS_TOPIC) {
-        for (const { type, user } of this.users.stepped(builder)) {
-          if (this.#emitter.has(type)) {
-            this.#outbox.push(() => this.#emitter.emit(type, { user }))
-          }
-        }
-      } else if (this.#emitter.has('diff')) {
-        const diff = this.topics.event(topic, builder.cause, builder.build(this.factory))
-        if (diff !== null) {
-          this.#diffs++
-          this.#outbox.push(() => this.#emitter.emit('diff', diff))
-        }
+        this.#tellUsers(builder)
+      } else {
+        this.#tellDiff(topic, builder)
+        this.#tellKeys(builder)
+      }
+    }
+  }
+
+  #tellUsers(builder: DiffBuilder): void {
+    for (const { type, user } of this.users.stepped(builder)) {
+      if (this.#emitter.has(type)) {
+        this.#outbox.push(() => this.#emitter.emit(type, { user }))
+      }
+    }
+  }
+
+  #tellDiff(topic: TopicNode, builder: DiffBuilder): void {
+    const diff = this.#emitter.has('diff') ? this.topics.event(topic, builder.cause, builder.build(this.factory)) : null
+    if (diff !== null) {
+      this.#diffs++
+      this.#outbox.push(() => this.#emitter.emit('diff', diff))
+    }
+  }
+
+  #tellKeys(builder: DiffBuilder): void {
+    if (!this.#emitter.has('key:join') && !this.#emitter.has('key:leave')) {
+      return
+    }
+    for (const change of keyChanges(builder)) {
+      const crossed = crossing(change)
+      if (crossed !== undefined) {
+        const detail = Object.freeze({ topic: builder.topic.name, key: change.key })
+        this.#outbox.push(() => this.#emitter.emit(`key:${crossed}`, detail))
       }
     }
   }

@@ -1,4 +1,5 @@
 import { MAX_COUNTER } from '../crdt/dot.ts'
+import { isMetaSchema, type MetaSchemaOption } from './connections/meta-schema.ts'
 import { createSystemEnvironment, type Environment } from './environment.ts'
 import { InvalidOptionsError } from './errors.ts'
 import { DETECTOR_DEFAULTS } from './membership/detector-defaults.ts'
@@ -66,6 +67,8 @@ export interface TrackerOptions {
   /** For how long an offline user's `lastSeen` is kept. Default 86,400,000 ms; 0: not at all. */
   readonly lastSeenMs?: number
   readonly limits?: LimitOptions
+  /** Checks metas in `track` and `update`, and may change them. Any Standard Schema that validates synchronously, or one by topic. Default: any meta. */
+  readonly metaSchema?: MetaSchemaOption
   /** None: a lone replica. */
   readonly transport?: Transport
   readonly environment?: Environment
@@ -73,10 +76,11 @@ export interface TrackerOptions {
 
 type Resolved<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> }
 
-export interface ResolvedOptions extends Omit<Resolved<TrackerOptions>, 'gossip' | 'detector' | 'limits' | 'transport'> {
+export interface ResolvedOptions extends Omit<Resolved<TrackerOptions>, 'gossip' | 'detector' | 'limits' | 'transport' | 'metaSchema'> {
   readonly gossip: Resolved<GossipOptions>
   readonly detector: Resolved<DetectorOptions>
   readonly limits: Resolved<LimitOptions>
+  readonly metaSchema: MetaSchemaOption | undefined
   readonly transport: Transport | undefined
 }
 
@@ -116,7 +120,7 @@ export const DEFAULTS = {
  * @throws InvalidOptionsError for an unknown option, a bad value (names it, its value, and what is allowed), or a bad relation between two.
  */
 export function resolveOptions(options: TrackerOptions = {}): ResolvedOptions {
-  const top = new Reader('', options, [...Object.keys(DEFAULTS), 'transport', 'environment'])
+  const top = new Reader('', options, [...Object.keys(DEFAULTS), 'metaSchema', 'transport', 'environment'])
   const heartbeatIntervalMs = top.duration('heartbeatIntervalMs', DEFAULTS.heartbeatIntervalMs, 1)
   const ttlMs = top.duration('ttlMs', DEFAULTS.ttlMs, 1)
   if (ttlMs < 2 * heartbeatIntervalMs) {
@@ -147,9 +151,19 @@ export function resolveOptions(options: TrackerOptions = {}): ResolvedOptions {
     resumeWaitMs: top.duration('resumeWaitMs', DEFAULTS.resumeWaitMs, 0),
     lastSeenMs: top.duration('lastSeenMs', DEFAULTS.lastSeenMs, 0),
     limits: resolveLimits(options.limits),
+    metaSchema: resolveMetaSchema(options.metaSchema),
     transport: options.transport,
     environment: options.environment ?? createSystemEnvironment()
   })
+}
+
+function resolveMetaSchema(option: unknown): MetaSchemaOption | undefined {
+  if (option === undefined || typeof option === 'function' || isMetaSchema(option)) {
+    return option as MetaSchemaOption | undefined
+  }
+  throw new InvalidOptionsError(
+    `metaSchema is ${String(option)}, allowed is a Standard Schema (an object with "~standard"), or a function of the topic that gives one`
+  )
 }
 
 function resolveGossip(options: GossipOptions = {}): Resolved<GossipOptions> {

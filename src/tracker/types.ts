@@ -227,6 +227,10 @@ export interface TrackerEventDetails {
   diff: Diff
   online: { readonly user: string }
   offline: { readonly user: string }
+  /** The first presence of a key in a topic. */
+  'key:join': { readonly topic: string; readonly key: string }
+  /** The last presence of a key in a topic has gone. */
+  'key:leave': { readonly topic: string; readonly key: string }
   'replica:up': { readonly id: ReplicaId; readonly incarnation: number }
   'replica:suspect': { readonly id: ReplicaId; readonly incarnation: number }
   'replica:down': { readonly id: ReplicaId; readonly incarnation: number }

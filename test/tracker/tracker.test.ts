@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createTracker, type MetaSchema } from '../../src/index.ts'
 import { startLone } from '../support/lone.ts'
 
 describe('E3: the four asserts of the reference algorithm', () => {
@@ -122,6 +123,55 @@ describe('track, update, untrack', () => {
     connection.track('room')
     expect(() => connection.track('room2')).toThrowError(/entriesPerConnection/)
     expect(tracker.topics().size).toBe(1)
+  })
+
+  it('T9: a schema checks metas, by topic if wished, and may change them', async () => {
+    const schema: MetaSchema = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: value => {
+          const { status } = value as { status?: unknown }
+          return typeof status === 'string'
+            ? { value: { status: status.trim() } }
+            : { issues: [{ message: 'is no text', path: ['status'] }] }
+        }
+      }
+    }
+    const { tracker, diffs } = await startLone({ metaSchema: topic => (topic === 'strict' ? schema : undefined) })
+    const connection = tracker.connect('ann')
+    expect(() => connection.track('strict', { status: 5 })).toThrowError(/meta of "strict" at status: is no text/)
+    expect(() => connection.track('strict')).toThrowError(expect.objectContaining({ code: 'ERR_META_INVALID' }))
+    expect(diffs).toEqual([])
+    connection.track('strict', { status: ' here ' })
+    connection.track('free', { any: 1 })
+    expect(tracker.get('strict', 'ann')[0]?.meta).toEqual({ status: 'here' })
+    expect(() => connection.update('strict', { status: 1 })).toThrowError(/is no text/)
+    expect(tracker.get('strict', 'ann')[0]?.meta).toEqual({ status: 'here' })
+    expect(() => createTracker({ metaSchema: 5 as never })).toThrowError(/metaSchema is 5, allowed is a Standard Schema/)
+    const late: MetaSchema = { '~standard': { version: 1, vendor: 'test', validate: async value => ({ value }) } }
+    const asynchronous = await startLone({ metaSchema: late })
+    expect(() => asynchronous.tracker.connect('ann').track('x')).toThrowError(/synchronous/)
+  })
+
+  it('E2: the first and the last presence of a key in a topic are events of their own', async () => {
+    const { tracker } = await startLone()
+    const events: string[] = []
+    tracker.addEventListener('key:join', ({ type, detail }) => void events.push(`${type} ${detail.topic} ${detail.key}`))
+    tracker.addEventListener('key:leave', ({ type, detail }) => void events.push(`${type} ${detail.topic} ${detail.key}`))
+    const one = tracker.connect('ann')
+    const two = tracker.connect('ann')
+    one.track('room')
+    two.track('room')
+    two.update('room', { n: 1 })
+    one.close()
+    two.close()
+    tracker.batch(() => {
+      const brief = tracker.connect('bob')
+      brief.track('room')
+      brief.untrack('room')
+    })
+    expect(events).toEqual(['key:join room ann', 'key:leave room ann'])
   })
 
   it('T10: a batch of 10,000 tracks makes one diff per topic', async () => {

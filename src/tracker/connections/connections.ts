@@ -66,6 +66,7 @@ export class Connections implements ConnectionHost {
       index: init.view.index,
       metas: init.metas,
       limits: init.options.limits,
+      metaSchema: init.options.metaSchema,
       step: init.step,
       heard: connection => this.heard(connection)
     })

@@ -8,6 +8,7 @@ import { refOf } from '../presence/ref.ts'
 import type { Meta } from '../types.ts'
 import { checkLimit } from './limits.ts'
 import type { LocalConnection } from './local-connection.ts'
+import { type MetaSchemaOption, validateMeta } from './meta-schema.ts'
 import type { OwnEntries, Track } from './own-entries.ts'
 
 export interface TrackingInit {
@@ -15,6 +16,7 @@ export interface TrackingInit {
   readonly index: PresenceIndex
   readonly metas: MetaDecoder
   readonly limits: ResolvedOptions['limits']
+  readonly metaSchema: MetaSchemaOption | undefined
   readonly step: <T>(run: () => T) => T
   readonly heard: (connection: LocalConnection) => boolean
 }
@@ -25,6 +27,7 @@ export class Tracking {
   readonly #index: PresenceIndex
   readonly #metas: MetaDecoder
   readonly #limits: ResolvedOptions['limits']
+  readonly #metaSchema: MetaSchemaOption | undefined
   readonly #step: <T>(run: () => T) => T
   readonly #heard: (connection: LocalConnection) => boolean
 
@@ -33,6 +36,7 @@ export class Tracking {
     this.#index = init.index
     this.#metas = init.metas
     this.#limits = init.limits
+    this.#metaSchema = init.metaSchema
     this.#step = init.step
     this.#heard = init.heard
   }
@@ -41,7 +45,7 @@ export class Tracking {
     const limits = this.#limits
     checkName('topic', topic, limits.topicBytes)
     checkName('key', key, limits.keyBytes)
-    const text = encodeMeta(meta, limits.metaBytes)
+    const text = this.#encode(topic, meta)
     this.#inbound(connection)
     if (connection.tracks.find(topic, key) !== undefined) {
       throw new AlreadyTrackedError(topic, key)
@@ -64,7 +68,7 @@ export class Tracking {
       throw new NotTrackedError(topicOrRef)
     }
     const next = typeof meta === 'function' ? meta(this.#metas.decode(track.entry.meta)) : meta
-    const text = encodeMeta(next, this.#limits.metaBytes)
+    const text = this.#encode(track.topic, next)
     connection.checkOpen()
     if (track.place < 0) {
       throw new NotTrackedError(topicOrRef)
@@ -97,6 +101,10 @@ export class Tracking {
     }
     const tracks = connection.tracks.inTopic(topicOrRef)
     return tracks.length > 0 ? tracks : connection.tracks.values().filter(track => refOf(track.entry) === topicOrRef)
+  }
+
+  #encode(topic: string, meta: unknown): string {
+    return encodeMeta(validateMeta(this.#metaSchema, topic, meta ?? {}), this.#limits.metaBytes)
   }
 
   /** Inbound frames are heartbeats. A connection past its time has expired, though no sweep has seen it yet. */

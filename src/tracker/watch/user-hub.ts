@@ -2,6 +2,7 @@ import { EntryState } from '../../crdt/entry.ts'
 import type { DiffBuilder } from '../presence/diff-builder.ts'
 import type { LastSeen } from '../presence/last-seen.ts'
 import type { TopicNode } from '../presence/presence-index.ts'
+import { crossing, keyChanges } from '../presence/transitions.ts'
 import type { UserEvent } from '../types.ts'
 import { endOnAbort, PullIterator } from './pull-iterator.ts'
 
@@ -29,18 +30,13 @@ export class UserHub {
 
   /** Compares each touched user with what he was before the step. */
   stepped(builder: DiffBuilder): UserEvent[] {
-    const change = new Map<string, number>()
-    for (const slot of builder.slots()) {
-      const was = builder.before(slot)?.entry === null ? 0 : 1
-      const is = slot.dead || slot.shown === null ? 0 : 1
-      change.set(slot.key, (change.get(slot.key) ?? 0) + is - was)
-    }
     const events: UserEvent[] = []
-    for (const [user, by] of change) {
-      const now = builder.topic.shownOf(user)
-      this.#lastSeen.note(user, now > 0 && this.#live(builder.topic, user))
-      if (now - by > 0 !== now > 0) {
-        events.push(Object.freeze({ type: now > 0 ? 'online' : 'offline', user }))
+    for (const change of keyChanges(builder)) {
+      const user = change.key
+      this.#lastSeen.note(user, change.now > 0 && this.#live(builder.topic, user))
+      const crossed = crossing(change)
+      if (crossed !== undefined) {
+        events.push(Object.freeze({ type: crossed === 'join' ? 'online' : 'offline', user }))
       }
     }
     this.#tell(events)
