@@ -17,6 +17,7 @@ import { PresenceIndex, type TopicNode } from './presence/presence-index.ts'
 import { PresenceView, type Step } from './presence/presence-view.ts'
 import { crossing, keyChanges } from './presence/transitions.ts'
 import { Pulse } from './pulse.ts'
+import { statsOf } from './stats.ts'
 import type { TrackerStats } from './types.ts'
 import { ChangeLog } from './watch/change-log.ts'
 import { CountHub } from './watch/count-hub.ts'
@@ -279,27 +280,7 @@ export class Life {
   }
 
   stats(): TrackerStats {
-    return {
-      ...this.cluster.stats(),
-      entries: this.map.count,
-      ownEntries: this.connections.own.size,
-      lingering: this.connections.own.pending,
-      connections: this.connections.size,
-      topics: this.index.shownTopics,
-      topicNodes: this.index.size,
-      users: this.index.find(USERS_TOPIC)?.shownKeys ?? 0,
-      origins: this.view.origins.size,
-      changeLog: this.log.size,
-      topicWatches: this.topics.size,
-      userWatches: this.users.size,
-      lastSeen: this.lastSeen.size,
-      waiting: this.waiting.size,
-      diffs: this.#diffs,
-      snapshotsBuilt: this.topics.snapshotsBuilt,
-      listenerErrors: this.#emitter.errors,
-      pauses: this.pulse.pauses,
-      pulseLagMs: this.pulse.lagMs
-    }
+    return { ...statsOf(this), diffs: this.#diffs, listenerErrors: this.#emitter.errors }
   }
 
   endAll(): void {
