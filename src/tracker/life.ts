@@ -240,7 +240,8 @@ export class Life {
       const version = new Map<string, VersionEntry>()
       for (const record of this.map.records()) {
         const origin = this.view.origins.find(record.ref)
-        if (record.head > 0 && origin?.hidden !== true) {
+        // In its first transfer a record has entries, which are shown, and no head yet.
+        if ((record.head > 0 || record.count > 0) && origin?.hidden !== true) {
           const partial = !record.complete || (origin !== undefined && origin.heldSlots.size > 0)
           version.set(`${record.ref.id}#${record.ref.incarnation}`, { ref: record.ref, head: record.head, partial })
         }
