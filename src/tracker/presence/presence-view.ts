@@ -102,6 +102,9 @@ export class PresenceView {
     const several = slot.more !== null || before.state === EntryState.closed
     if (after !== undefined) {
       slot.put(origin, after)
+      if (slot.more !== null) {
+        this.onRival(slot)
+      }
     } else if (slot.remove(origin, before.counter) && slot.entry === null && slot.shown !== null && before.state !== EntryState.closed) {
       this.#holds.begin(slot, origin, before, reason, complete)
     }
