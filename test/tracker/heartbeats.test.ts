@@ -216,6 +216,15 @@ describe('relay choice', () => {
     for (let ms = 300; ms <= 1_500; ms += 300) {
       choice.heard('p', ms)
     }
-    expect([choice.isStale(1_949, 100), choice.isStale(1_950, 100)]).toEqual([false, true])
+    expect([choice.isStale(1_949, 400), choice.isStale(1_950, 400)]).toEqual([false, true])
+  })
+
+  // Seed 108537: after a split of 7 s the relays of the next outage were asked again only after 12 s, past the end of patience.
+  it('how long no counter may be new: an outage does not make the next one longer', () => {
+    const choice = new RelayChoice(0)
+    for (const ms of [1_000, 9_000, 10_000, 11_000]) {
+      choice.heard('p', ms)
+    }
+    expect([choice.isStale(14_749, 2_500), choice.isStale(14_750, 2_500)]).toEqual([false, true])
   })
 })

@@ -8,6 +8,8 @@ const TRIAL_BEATS = 4
 const GAP_MEMORY = 0.95
 /** So many times the longest gap is no gap any more. */
 const STALE_GAPS = 1.5
+/** A gap is no longer than so many times the least one: what an outage taught must not let the next one go on until the replica is judged down. */
+const MOST_LEASTS = 1.5
 
 /** Which peers relay one replica: all, until it is known from whom its counters come first; then that one alone. */
 export class RelayChoice {
@@ -62,7 +64,7 @@ export class RelayChoice {
 
   /** @param leastMs below it no gap is too long */
   isStale(nowMs: number, leastMs: number): boolean {
-    return nowMs - this.#heardMs >= Math.max(leastMs, STALE_GAPS * this.#gapMs)
+    return nowMs - this.#heardMs >= Math.min(Math.max(leastMs, STALE_GAPS * this.#gapMs), MOST_LEASTS * leastMs)
   }
 
   /** Whoever was best is not any more. */
