@@ -17,6 +17,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 try {
   await createProgram(commands, packageVersion()).parseAsync(process.argv)
+  // Not left to Node: with many sockets destroyed in mid-flight, Node 26 now and then never finishes its own teardown.
+  process.stdout.write('', () => process.exit())
 } catch (error) {
   // At once: half of a replica may be running.
   process.exit(report(error))

@@ -110,6 +110,25 @@ describe('Oracle: something is broken', () => {
     expect(oracle.verdict(PLACE, C, 12_000)).toBe('must')
   })
 
+  test('the observer begins again in the midst of older trouble: may', () => {
+    const { ledger, oracle, hold } = setup()
+    hold(A, 1_000)
+    ledger.disturbLinks('cut', [[A], [B]], 10_000).untilMs = 12_000
+    ledger.disturbReplica('kill', B, 12_500, true)
+    expect(oracle.verdict(PLACE, B, 13_500)).toBe('may')
+  })
+
+  test('who hops and is lost at once may stay hidden by how he left elsewhere', () => {
+    const { oracle, hold } = setup()
+    end(hold(B, 10_000), 'left', 10_010)
+    end(hold(A, 10_020), 'lost', 10_030)
+    expect(oracle.verdict(PLACE, C, 15_000)).toBe('may')
+    const other = setup()
+    end(other.hold(B, 1_000), 'left', 2_000)
+    end(other.hold(A, 10_020), 'lost', 10_030)
+    expect(other.oracle.verdict(PLACE, C, 15_000)).toBe('must')
+  })
+
   test('its replica dies: it stays listed for the grace, as its client is about to come back', () => {
     const { ledger, oracle, hold } = setup()
     ledger.disturbReplica('kill', A, 20_000, true)

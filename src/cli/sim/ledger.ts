@@ -104,10 +104,10 @@ export class Ledger {
     for (let grew = true; grew; ) {
       grew = false
       for (const disturbance of left) {
-        if (disturbance.fromMs < fromMs && disturbance.untilMs + recoveryMs > fromMs) {
+        if (disturbance.fromMs < atMs && disturbance.untilMs + recoveryMs > fromMs) {
           left.delete(disturbance)
           troubles.push(disturbance)
-          fromMs = disturbance.fromMs
+          fromMs = Math.min(fromMs, disturbance.fromMs)
           grew = true
         }
       }

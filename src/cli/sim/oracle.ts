@@ -55,7 +55,7 @@ export class Oracle {
   #must(spans: readonly Span[], index: number, observer: number, atMs: number): boolean {
     const { propagationMs, recoveryMs } = this.#bounds
     const span = spans[index] as Span
-    if (span.heldMs + propagationMs > atMs || this.#heldUntilMs(span, spans[index + 1]) <= atMs) {
+    if (span.heldMs + propagationMs > atMs || this.#heldUntilMs(spans, index) <= atMs) {
       return false
     }
     // Where the session was before counts too: late news of how it ended there hides it until its client is heard again.
@@ -86,12 +86,19 @@ export class Oracle {
   }
 
   // A lost client, or one whose replica died, is held for the grace, unless it came back and left for good. One second for the pulse of the tracker.
-  #heldUntilMs(span: Span, next: Span | undefined): number {
+  #heldUntilMs(spans: readonly Span[], index: number): number {
+    const { propagationMs, graceMs } = this.#bounds
+    const span = spans[index] as Span
+    const next = spans[index + 1]
     if (span.how === 'open') {
       return Number.POSITIVE_INFINITY
     }
-    const held = span.how !== 'left' && (next === undefined || next.how === 'open')
-    return held ? span.endMs + this.#bounds.graceMs - 1_000 : span.endMs
+    // Who comes and is lost before it was known how he left elsewhere may stay hidden by that: his client is not heard again.
+    const isShown =
+      span.endMs >= span.heldMs + propagationMs ||
+      spans.slice(0, index).every(before => before.replica === span.replica || before.endedMs + propagationMs <= span.heldMs)
+    const isHeld = span.how !== 'left' && isShown && (next === undefined || next.how === 'open')
+    return isHeld ? span.endMs + graceMs - 1_000 : span.endMs
   }
 
   // Each disturbance that begins before it is gone delays it; and what began within that delay delays it further.
