@@ -12,6 +12,9 @@ interface Lag {
   isPending: boolean
 }
 
+/** However short the flush window: heartbeats travel on a stream of their own, and a busy process reads it first. */
+const LEAST_WINDOW_MS = 20
+
 export interface LagsInit {
   readonly map: OrMap
   readonly sources: Sources
@@ -43,7 +46,7 @@ export class Lags {
     lag.head = Math.max(lag.head, head)
     if (!lag.isPending && !sources.has(ref)) {
       lag.isPending = true
-      timers.schedule(2 * flushWindowMs + roundTripMs, () => this.#check(key, head))
+      timers.schedule(2 * Math.max(flushWindowMs, LEAST_WINDOW_MS) + roundTripMs, () => this.#check(key, head))
     }
   }
 
@@ -77,7 +80,7 @@ export class Lags {
     } else if (sources.lacks(lag.ref, lag.head)) {
       const next = lag.head
       lag.isPending = true
-      timers.schedule(2 * flushWindowMs, () => this.#check(key, next))
+      timers.schedule(2 * Math.max(flushWindowMs, LEAST_WINDOW_MS), () => this.#check(key, next))
     } else {
       this.#lags.delete(key)
     }
