@@ -84,10 +84,10 @@ async function runAll(from: number, seeds: number, workers: number): Promise<voi
           console.log(`${done} of ${seeds} seeds, ${failed.length} failed, ${((performance.now() - startMs) / 1_000).toFixed(0)} s`)
         }
       })
-      child.on('exit', code => {
+      child.on('exit', (code, signal) => {
         if (code !== 0) {
-          failed.push({ seed: Number.NaN, kind: 'worker', message: `a worker ended with code ${code}` })
-          console.log(`a worker ended with code ${code}`)
+          console.log(`worker ${worker} ended ${signal === null ? `with code ${code}` : `by ${signal}`}: not all of its seeds were run`)
+          process.exitCode = 1
         }
         resolve()
       })
