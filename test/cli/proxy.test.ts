@@ -52,9 +52,9 @@ describe('LinkProxy', () => {
   test('cut: what is open breaks, what comes is refused; after the heal it is let in on the same port', async () => {
     const socket = await dial()
     const { port } = proxy
-    const broken = new Promise(resolve => socket.once('close', resolve))
+    const broken = new Promise(resolve => socket.once('error', resolve))
     await proxy.setMode('cut')
-    await broken
+    expect(await broken).toMatchObject({ code: 'ECONNRESET' })
     await expect(dial()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     await proxy.setMode('open')
     expect(proxy.port).toBe(port)

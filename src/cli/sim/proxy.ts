@@ -169,7 +169,7 @@ class Pipe {
   drop(): void {
     this.#stopShapers()
     for (const socket of this.#sockets) {
-      socket.resetAndDestroy()
+      reset(socket)
     }
   }
 
@@ -178,4 +178,15 @@ class Pipe {
       shaper.stop()
     }
   }
+}
+
+/**
+ * Closes with a reset, at once. `resetAndDestroy` ends the stream first; when the peer breaks it meanwhile, the reset fails, the handle stays
+ * open, and Node 26 waits for it for ever when the process ends. Where an end is under way already, the close is a plain one.
+ */
+function reset(socket: Socket): void {
+  if (!socket.writableEnded) {
+    Object.assign(socket, { resetAndClosing: true })
+  }
+  socket.destroy()
 }
