@@ -1,3 +1,4 @@
+/** The wall clock, and whether somebody moved it. */
 export interface ClockReading {
   readonly wallMs: number
   /** By how much the wall clock has moved against the monotonic one since the start: steps and slewing by NTP. */

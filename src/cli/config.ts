@@ -3,6 +3,7 @@ import { UsageError } from './errors.ts'
 import { ALL_NAMES } from './setting-tables.ts'
 import { isGiven, resolveSettings, type Settings, type SettingTable, type Sources } from './settings.ts'
 
+/** A command's settings, resolved. */
 export interface Resolved<T extends SettingTable> {
   readonly settings: Settings<T>
   /** Whether a flag, a variable or the file gave this value. */

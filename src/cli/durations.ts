@@ -8,6 +8,7 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000]
 ])
 
+/** Completes "allowed: …". */
 export const DURATION_ALLOWED = 'a duration with its unit, such as 250ms, 90s, 5m, 1h30m or 1d'
 
 /** Milliseconds, or undefined when the text is no duration. `0` needs no unit. */

@@ -1,5 +1,6 @@
 import { UsageError } from './errors.ts'
 
+/** Where something listens; port 0 for any. */
 export interface HostPort {
   readonly host: string
   readonly port: number

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>
 
+/** How late the event loop is. */
 export interface LoopLag {
   /** How late timers ran, over the last one to two minutes, in ms. */
   readonly p50Ms: number

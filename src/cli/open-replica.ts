@@ -5,6 +5,7 @@ import { codeOf, messageOf, UsageError } from './errors.ts'
 import type { ReplicaHandle } from './replica.ts'
 import { inFlags } from './tuning.ts'
 
+/** What a process needs to become a replica. */
 export interface OpenReplicaOptions {
   readonly cluster: string
   /** Multiaddrs. */

@@ -6,6 +6,7 @@ import { envName, flagName } from './settings.ts'
 /** Runs one command with its flags as given (never defaults) and its arguments. */
 export type Run = (flags: Record<string, unknown>, ...operands: string[]) => Promise<void>
 
+/** What each command does. Flags hold only what was given. */
 export interface Commands {
   readonly serve: Run
   readonly demo: Run

@@ -44,6 +44,7 @@ export function optionalDuration(minMs = 0): Kind<number | undefined> {
   return { ...duration(minMs), write: value => (value === undefined ? '' : writeDuration(value)) }
 }
 
+/** A whole number, both ends included. */
 export function integer(min: number, max: number): Kind<number> {
   return {
     placeholder: 'n',
@@ -56,6 +57,7 @@ export function integer(min: number, max: number): Kind<number> {
   }
 }
 
+/** Any number, both ends included. */
 export function number(min: number, max: number): Kind<number> {
   return {
     placeholder: 'number',

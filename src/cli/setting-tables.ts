@@ -17,7 +17,7 @@ const isAddress = (item: string): boolean => {
 }
 
 /** Where `serve` puts its control file, and where the other commands look for it. */
-export const LOCATE = {
+const LOCATE = {
   name: { kind: text('name', 64), fallback: 'main', group: FIND, help: 'the name of the replica on this machine' },
   state: { kind: optionalText('dir'), fallback: undefined, group: FIND, help: 'directory of control files and keys' }
 } as const
@@ -31,6 +31,7 @@ export const CLIENT = {
   json: { kind: toggle, fallback: false, group: OUTPUT, help: 'one JSON document (watch: one a line) instead of a table' }
 } as const
 
+/** `rollcall serve`. */
 export const SERVE = {
   cluster: { kind: text('name', 64), fallback: 'rollcall', group: CLUSTER, help: 'only replicas of the same cluster talk to each other' },
   secret: { kind: optionalText('text'), fallback: undefined, group: CLUSTER, help: 'authenticates resume tokens', hidden: true },
@@ -66,6 +67,7 @@ export const SERVE = {
   ...TUNING
 } as const
 
+/** `rollcall sim`. */
 export const SIM = {
   replicas: { kind: integer(2, 32), fallback: 3, group: RUN, help: 'how many replicas, each its own process' },
   for: { kind: duration(1_000), fallback: 30_000, group: RUN, help: 'how long the workload is driven; settling comes after' },
@@ -92,6 +94,7 @@ export const SIM = {
   ...TUNING
 } as const
 
+/** `rollcall demo`. */
 export const DEMO = {
   for: { kind: duration(1_000), fallback: 0, group: RUN, help: 'end by itself after so long, with status 0; without it Ctrl-C ends it' },
   users: { kind: integer(3, 200), fallback: 24, group: RUN, help: 'how many people come and go' },

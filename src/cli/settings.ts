@@ -12,7 +12,9 @@ export interface Setting<T> {
   readonly hidden?: boolean
 }
 
+/** A command's settings by name, in camelCase. */
 export type SettingTable = { readonly [name: string]: Setting<unknown> }
+/** The values of a table, once resolved. */
 export type Settings<T extends SettingTable> = { readonly [K in keyof T]: T[K] extends Setting<infer V> ? V : never }
 
 /** Where the values come from. A flag wins over a variable, a variable over the file, the file over the default. */

@@ -30,6 +30,7 @@ export function pathIn(directory: string, name: string, suffix: string): string 
   return join(directory, name + suffix)
 }
 
+/** Returns its path. Throws UsageError when it cannot be written. */
 export function writeControlFile(directory: string, name: string, content: ControlFile): string {
   const path = pathIn(directory, name, '.json')
   try {

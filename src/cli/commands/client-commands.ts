@@ -22,6 +22,7 @@ async function ask<T>(
   return answer
 }
 
+/** The replicas that it knows. */
 export async function nodes(flags: Flags): Promise<void> {
   await ask<answers.NodesAnswer>(flags, 'GET', '/v1/nodes', {}, ({ self, nodes: known }) =>
     renderTable(
@@ -40,6 +41,7 @@ export async function nodes(flags: Flags): Promise<void> {
   )
 }
 
+/** Topics with somebody in them. */
 export async function topics(flags: Flags, prefix?: string): Promise<void> {
   await ask<answers.TopicsAnswer>(flags, 'GET', '/v1/topics', { prefix }, answer => {
     if (answer.topics.length === 0) {
@@ -51,6 +53,7 @@ export async function topics(flags: Flags, prefix?: string): Promise<void> {
   })
 }
 
+/** Who is in a topic. */
 export async function who(flags: Flags, topic: string): Promise<void> {
   await ask<answers.WhoAnswer>(flags, 'GET', '/v1/who', { topic }, answer => {
     if (answer.presences === 0) {
@@ -70,6 +73,7 @@ export async function who(flags: Flags, topic: string): Promise<void> {
   })
 }
 
+/** How many are in a topic. */
 export async function count(flags: Flags, topic: string): Promise<void> {
   await ask<answers.CountAnswer>(
     flags,
@@ -80,6 +84,7 @@ export async function count(flags: Flags, topic: string): Promise<void> {
   )
 }
 
+/** Whether a user is online, and where. */
 export async function user(flags: Flags, id: string): Promise<void> {
   await ask<answers.UserAnswer>(flags, 'GET', '/v1/user', { user: id }, answer => {
     const seen = answer.lastSeen === null ? 'not seen here' : `last seen ${formatDuration(Math.max(0, Date.now() - answer.lastSeen))} ago`
@@ -94,6 +99,7 @@ export async function user(flags: Flags, id: string): Promise<void> {
   })
 }
 
+/** Ends a user's connections. */
 export async function kick(flags: Flags, id: string): Promise<void> {
   await ask<answers.KickAnswer>(flags, 'POST', '/v1/kick', { user: id }, ({ kicked }) => `${plural(kicked, 'connection')} of ${id} ended`)
 }
@@ -110,6 +116,7 @@ export async function forget(flags: Flags, replica: string): Promise<void> {
   }
 }
 
+/** Lets the replica take no new connections. */
 export async function drain(flags: Flags): Promise<void> {
   await ask<answers.DrainAnswer>(
     flags,

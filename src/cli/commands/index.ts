@@ -3,6 +3,7 @@ import type { Commands } from '../program.ts'
 // Loaded when they run: `rollcall --help` should not wait for libp2p.
 const client = () => import('./client-commands.ts')
 
+/** All commands of the program. */
 export const commands: Commands = {
   serve: async flags => (await import('./serve.ts')).serve(flags),
   demo: async flags => (await import('./demo.ts')).demo(flags),

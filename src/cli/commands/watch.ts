@@ -28,8 +28,8 @@ export async function watch(flags: Record<string, unknown>, topic: string): Prom
 }
 
 /** An event in words, a line each. */
-export function renderEvent(event: WatchEvent, now: Date = new Date()): string[] {
-  const time = pc.dim(now.toTimeString().slice(0, 8))
+function renderEvent(event: WatchEvent): string[] {
+  const time = pc.dim(new Date().toTimeString().slice(0, 8))
   if (event.type === 'snapshot') {
     const names = event.presences.map(presence => presence.key).join(' ')
     return [`${time} ${pc.bold(event.topic)}: ${plural(event.presences.length, 'presence')}${names === '' ? '' : ` ${pc.dim(names)}`}`]

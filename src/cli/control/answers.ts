@@ -6,6 +6,7 @@ import type { Presence, ReplicaInfo, TopicCount, UserStatus } from '../../tracke
 import type { ClockReading } from '../clock-watch.ts'
 import type { LoopLag } from '../loop-lag.ts'
 
+/** Of `GET /v1/status`. */
 export interface StatusAnswer {
   readonly replica: string
   readonly cluster: string
@@ -20,17 +21,20 @@ export interface StatusAnswer {
   readonly draining: boolean
 }
 
+/** Of `GET /v1/nodes`. */
 export interface NodesAnswer {
   readonly self: string
   readonly nodes: readonly ReplicaInfo[]
 }
 
+/** Of `GET /v1/topics`. */
 export interface TopicsAnswer {
   readonly topics: readonly ({ readonly topic: string } & TopicCount)[]
   /** Give it as `cursor` for the next page; null at the end. */
   readonly cursor: string | null
 }
 
+/** Of `GET /v1/who`. */
 export interface WhoAnswer extends TopicCount {
   readonly topic: string
   readonly presences: number
@@ -38,30 +42,36 @@ export interface WhoAnswer extends TopicCount {
   readonly cursor: string | null
 }
 
+/** Of `GET /v1/count`. */
 export interface CountAnswer extends TopicCount {
   readonly topic: string
 }
 
+/** Of `GET /v1/user`. */
 export interface UserAnswer extends UserStatus {
   readonly user: string
   readonly presences: readonly ({ readonly topic: string } & Presence)[]
 }
 
+/** Of `POST /v1/kick`. */
 export interface KickAnswer {
   readonly user: string
   /** Connections that were ended, or asked to end. */
   readonly kicked: number
 }
 
+/** Of `POST /v1/forget`. */
 export interface ForgetAnswer {
   readonly replica: string
   readonly forgotten: boolean
 }
 
+/** Of `POST /v1/drain`. */
 export interface DrainAnswer {
   readonly draining: true
 }
 
+/** `bad`: users suffer, or soon will. `notice`: worth knowing. */
 export type Severity = 'ok' | 'notice' | 'bad'
 
 /** One thing that the doctor looked at. */
@@ -72,6 +82,7 @@ export interface Finding {
   readonly advice: string
 }
 
+/** One presence of a user, and what speaks for it. */
 export interface PresenceReason {
   readonly topic: string
   readonly key: string
@@ -85,6 +96,7 @@ export interface PresenceReason {
   readonly provenMsAgo: number | null
 }
 
+/** Of `GET /v1/doctor`. */
 export interface DoctorAnswer {
   readonly status: StatusAnswer
   readonly loop: LoopLag
@@ -94,6 +106,7 @@ export interface DoctorAnswer {
   readonly findings: readonly Finding[]
 }
 
+/** Of any request that failed. */
 export interface ErrorAnswer {
   readonly error: { readonly code: string; readonly message: string }
 }

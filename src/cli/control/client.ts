@@ -5,11 +5,13 @@ import { originOf, parseHostPort } from '../host-port.ts'
 import { type ControlFile, controlNames, isRunning, readControlFile, stateDirectory } from '../state-directory.ts'
 import type { ErrorAnswer } from './answers.ts'
 
+/** An API, and the key to it. */
 export interface ControlTarget {
   readonly url: string
   readonly token: string
 }
 
+/** As `--control`, `ROLLCALL_TOKEN`, `--name` and `--state` give them. */
 export interface LocateOptions {
   readonly control: string | undefined
   readonly token: string | undefined

@@ -9,6 +9,7 @@ const LATE_LOOP_MS = 500
 const LAGGING_MS = 2_000
 const STEPPED_CLOCK_MS = 1_000
 
+/** What the tracker does not know of itself. */
 export interface Readings {
   readonly status: StatusAnswer
   readonly loop: LoopLag

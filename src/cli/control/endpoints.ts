@@ -18,7 +18,9 @@ export class RequestError extends Error {
   }
 }
 
+/** The query of a URL. */
 export type Query = URLSearchParams
+/** Answers with what becomes JSON, or a promise of it. Throws RequestError, or an error of the tracker. */
 export type Endpoint = (query: Query) => unknown
 /** Each one a line of NDJSON; ends when `signal` aborts. */
 export type StreamEndpoint = (query: Query, signal: AbortSignal) => AsyncIterable<unknown>

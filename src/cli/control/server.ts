@@ -5,6 +5,7 @@ import { codeOf, messageOf, UsageError } from '../errors.ts'
 import { type HostPort, originOf, requireLoopback } from '../host-port.ts'
 import { type Endpoints, RequestError, type StreamEndpoint } from './endpoints.ts'
 
+/** What a control server is made of. */
 export interface ControlServerOptions {
   readonly listen: HostPort
   /** Bearer token that every request but `/healthz` and `/readyz` must carry. */

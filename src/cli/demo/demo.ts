@@ -14,6 +14,7 @@ import { Narrator, type Sentence } from './narrator.ts'
 import { People } from './people.ts'
 import type { DemoView, ReplicaCondition, SeenPerson } from './view.ts'
 
+/** One run of the demo. */
 export interface DemoOptions {
   readonly users: number
   readonly seed: number

@@ -4,6 +4,7 @@ import type { Fault } from '../sim/faults.ts'
 import { replicaName } from '../sim/fleet.ts'
 import { SAW_LEAVE, type WorkerEvents } from '../sim/worker-protocol.ts'
 
+/** One thing that happened. */
 export interface Sentence {
   readonly atMs: number
   readonly text: string

@@ -3,6 +3,7 @@ import type { TraceEvent } from '../sim/trace.ts'
 
 const NAMES = 'ada ben cleo dev eva fay gil hana ivo jun kai lea mia nils ora pia quin rosa sam tara uma vito wei xan yara zoe'.split(' ')
 
+/** The rooms, the most visited first. */
 export const TOPICS = ['lobby', 'garden', 'kitchen', 'library'] as const
 
 /** `ada` … `zoe`, then `ada2` and so on. */

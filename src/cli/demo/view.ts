@@ -2,8 +2,10 @@ import pc from 'picocolors'
 import { replicaName } from '../sim/fleet.ts'
 import type { Sentence } from './narrator.ts'
 
+/** What we did to a replica's process. */
 export type ReplicaCondition = 'starting' | 'up' | 'killed' | 'stopped' | 'paused'
 
+/** A replica as it is shown. */
 export interface ReplicaRow {
   readonly condition: ReplicaCondition
   readonly connections: number
@@ -11,6 +13,7 @@ export interface ReplicaRow {
   readonly listed: number | undefined
 }
 
+/** A presence as it is shown. */
 export interface SeenPerson {
   readonly user: string
   /** −1 when its replica is none of ours. */
@@ -18,6 +21,7 @@ export interface SeenPerson {
   readonly unknown: boolean
 }
 
+/** Everything that the screen shows. */
 export interface DemoView {
   readonly elapsedMs: number
   readonly replicas: readonly ReplicaRow[]

@@ -11,6 +11,7 @@ const TOP = 10
 const PLOT_WIDTH = WIDTH - LEFT - 12
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM
 
+/** One curve. */
 export interface Series {
   readonly name: string
   readonly points: readonly Point[]
@@ -24,6 +25,7 @@ export interface Band {
   readonly toSeconds: number
 }
 
+/** For text and attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
 }
@@ -61,6 +63,7 @@ export function histogramChart(title: string, { buckets, p50Ms, p99Ms, count }: 
   return figure(title, svg([...yAxis(top, ''), ...bars, ...labels]), caption)
 }
 
+/** `0.50 ms`, `12.3 s`. */
 export function formatMs(ms: number): string {
   return ms < 1
     ? `${ms.toFixed(2)} ms`

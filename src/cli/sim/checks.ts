@@ -2,6 +2,7 @@ import { type Ledger, placeOf } from './ledger.ts'
 import type { Oracle } from './oracle.ts'
 import type { WorkerSnapshot } from './worker-protocol.ts'
 
+/** How a promise fared. */
 export interface CheckResult {
   readonly name: string
   readonly ok: boolean

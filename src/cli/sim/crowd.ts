@@ -3,6 +3,7 @@ import { type Ledger, placeOf, type Span } from './ledger.ts'
 import type { TraceEvent } from './trace.ts'
 import type { Op, OpKind, WorkerEvents } from './worker-protocol.ts'
 
+/** The clients of one run. */
 export interface CrowdOptions {
   readonly seed: number
   readonly replicas: number

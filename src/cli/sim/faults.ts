@@ -5,6 +5,7 @@ import type { Random } from '../../tracker/environment.ts'
  * between two groups closed and refused · blackhole: open, and nothing arrives · slow: delay and little bandwidth.
  */
 export const FAULT_KINDS = ['kill', 'stop', 'pause', 'cut', 'blackhole', 'slow'] as const
+/** One of `FAULT_KINDS`. */
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** A replica, or the links between two groups of them, is faulty from `atMs` until `untilMs`. Replicas are numbered from 0. */
@@ -17,6 +18,7 @@ export type Fault =
       readonly groups: readonly [readonly number[], readonly number[]]
     }
 
+/** What a schedule is drawn from. */
 export interface ScheduleOptions {
   readonly kinds: readonly FaultKind[]
   readonly replicas: number

@@ -9,6 +9,7 @@ import { type LinkMode, LinkProxy } from './proxy.ts'
 import { WorkerHandle } from './worker-handle.ts'
 import type { WorkerEvents } from './worker-protocol.ts'
 
+/** A fleet, all replicas alike. */
 export interface FleetOptions {
   readonly replicas: number
   readonly cluster: string
@@ -19,6 +20,7 @@ export interface FleetOptions {
   readonly direct?: boolean
 }
 
+/** What the processes tell, by the number of the replica. */
 export interface FleetListener {
   events(replica: number, events: WorkerEvents): void
   ready(replica: number, atMs: number): void

@@ -1,6 +1,7 @@
 import { createRandom, type Random } from '../../tracker/environment.ts'
 import type { Trace, TraceEvent } from './trace.ts'
 
+/** What a workload is drawn from. */
 export interface GeneratorOptions {
   readonly seed: number
   readonly users: number

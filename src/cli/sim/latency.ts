@@ -1,5 +1,6 @@
 import { build, type Histogram } from 'hdr-histogram-js'
 
+/** Percentiles and a histogram; zeros and no buckets when nothing was recorded. */
 export interface LatencySummary {
   readonly count: number
   readonly p50Ms: number

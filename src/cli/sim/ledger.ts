@@ -30,10 +30,10 @@ export interface Disturbance {
   touches(observer: number, replica: number): boolean
 }
 
+/** The name of a place: a user in a topic. */
 export const placeOf = (topic: string, user: string): string => `${topic}\u0000${user}`
-export const topicOf = (place: string): string => place.slice(0, place.indexOf('\u0000'))
-export const userOf = (place: string): string => place.slice(place.indexOf('\u0000') + 1)
 
+/** The facts of one run. */
 export class Ledger {
   /** By place (topic and user), oldest first. */
   readonly spans = new Map<string, Span[]>()

@@ -6,6 +6,7 @@ import { type Ledger, placeOf, type Span } from './ledger.ts'
 import type { Oracle } from './oracle.ts'
 import { SAW_JOIN, type WorkerEvents } from './worker-protocol.ts'
 
+/** How one replica noticed that another was gone. */
 export interface Detection {
   readonly fault: string
   readonly kind: FaultKind
@@ -17,6 +18,7 @@ export interface Detection {
   readonly downMs: number | null
 }
 
+/** What was measured in a run. */
 export interface MeasuresSummary {
   /** From `track` at the owner until another replica shows it, while nothing was broken between the two. */
   readonly joins: LatencySummary

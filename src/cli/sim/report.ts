@@ -5,6 +5,7 @@ import type { MeasuresSummary } from './measures.ts'
 import type { RunNumbers } from './run-log.ts'
 import type { Simulation, SimulationOptions } from './simulation.ts'
 
+/** All detections of one kind of fault. */
 export interface DetectionSummary {
   readonly kind: FaultKind
   readonly pairs: number
@@ -47,6 +48,7 @@ export interface SimReport {
   readonly faults: readonly { readonly label: string; readonly kind: FaultKind; readonly fromSeconds: number; readonly toSeconds: number }[]
 }
 
+/** What only the command knows. */
 export interface ReportContext {
   readonly version: string
   readonly startedAt: Date
@@ -54,6 +56,7 @@ export interface ReportContext {
   readonly interrupted: boolean
 }
 
+/** Gathers what a finished run has to tell. */
 export function makeReport(simulation: Simulation, options: SimulationOptions, context: ReportContext): SimReport {
   const checks = simulation.checker.results()
   const numbers = simulation.log.summary()

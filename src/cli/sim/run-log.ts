@@ -3,6 +3,7 @@ import type { WorkerEvents, WorkerNumbers, WorkerSnapshot } from './worker-proto
 /** One point of a curve: seconds since the start, and a value. */
 export type Point = readonly [seconds: number, value: number]
 
+/** One replica over the run. */
 export interface ReplicaNumbers {
   /** Presences listed, at each check. */
   readonly listed: readonly Point[]
@@ -14,6 +15,7 @@ export interface ReplicaNumbers {
   readonly stats: Readonly<Record<string, number>>
 }
 
+/** The run as a whole. */
 export interface RunNumbers {
   readonly droveSeconds: number
   readonly settledSeconds: number

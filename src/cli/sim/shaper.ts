@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 
+/** A bad line. */
 export interface SlowLink {
   readonly delayMs: number
   readonly bytesPerSecond: number

@@ -3,6 +3,7 @@ import { createRandom } from '../../tracker/environment.ts'
 import type { TrackerOptions } from '../../tracker/options.ts'
 import { messageOf } from '../errors.ts'
 import { Checker } from './checks.ts'
+import { compareAll } from './compare.ts'
 import { Crowd } from './crowd.ts'
 import { FaultDriver } from './fault-driver.ts'
 import { type FaultKind, scheduleFaults } from './faults.ts'
@@ -10,12 +11,14 @@ import { Fleet, replicaName } from './fleet.ts'
 import { Ledger } from './ledger.ts'
 import { Measures } from './measures.ts'
 import { type Bounds, Oracle } from './oracle.ts'
+import { repeat } from './repeat.ts'
 import { RunLog } from './run-log.ts'
 import { sharedNowMs } from './shared-clock.ts'
 import { StallWatch } from './stall-watch.ts'
 import type { Trace } from './trace.ts'
 import type { WorkerEvents } from './worker-protocol.ts'
 
+/** One run. */
 export interface SimulationOptions {
   readonly replicas: number
   readonly trace: Trace
@@ -114,8 +117,8 @@ export class Simulation {
   async #drive(): Promise<void> {
     const { runMs, signal, progress } = this.#options
     const faults = this.#startFaults()
-    const checks = this.#every(CHECK_EVERY_MS, () => this.#check())
-    const numbers = this.#every(NUMBERS_EVERY_MS, () => this.#sample())
+    const checks = repeat(CHECK_EVERY_MS, () => this.#check())
+    const numbers = repeat(NUMBERS_EVERY_MS, () => this.#sample())
     for (;;) {
       const elapsedMs = sharedNowMs() - this.#startMs
       if (elapsedMs >= runMs || signal.aborted) {
@@ -232,51 +235,36 @@ export class Simulation {
     )
   }
 
-  // Asks until all are equal to the oracle twice in a row, or the promise is broken.
+  // Asks until all are equal to the oracle twice in a row, or the promise is broken. A machine that stands still gets as much longer.
   async #settle(): Promise<void> {
-    const { propagationMs, recoveryMs, detectionMs, graceMs } = this.#options.bounds
-    const limitMs = propagationMs + recoveryMs + detectionMs + graceMs
+    const { bounds, signal, progress } = this.#options
+    const promisedMs = bounds.propagationMs + bounds.recoveryMs + bounds.detectionMs + bounds.graceMs - this.ledger.stallMs
     const beganMs = sharedNowMs()
     let differences: string[] = []
-    for (let equalRounds = 0; equalRounds < 2 && !this.#options.signal.aborted; ) {
-      const waitedMs = sharedNowMs() - beganMs
+    for (let equalRounds = 0; equalRounds < 2 && !signal.aborted; ) {
       this.#send(sharedNowMs())
-      differences = await this.#compare()
+      differences = await compareAll(this.fleet, this.checker, this.crowd, ANSWER_MS)
       equalRounds = differences.length === 0 ? equalRounds + 1 : 0
+      this.#noteStalls()
+      const limitMs = promisedMs + this.ledger.stallMs
+      const waitedMs = sharedNowMs() - beganMs
       if (waitedMs > limitMs) {
         break
       }
-      const state = differences.length === 0 ? 'all equal' : `${differences.length} differences left`
-      this.#options.progress('settling', Math.min(1, waitedMs / limitMs), state)
+      progress(
+        'settling',
+        Math.min(1, waitedMs / limitMs),
+        differences.length === 0 ? 'all equal' : `${differences.length} differences left`
+      )
       await setTimeout(SETTLE_POLL_MS)
     }
     this.log.settled(sharedNowMs() - beganMs)
-    this.checker.equal.passed(this.fleet.size * this.ledger.spans.size)
+    if (!signal.aborted) {
+      this.checker.equal.passed(this.fleet.size * this.ledger.spans.size)
+    }
     for (const difference of differences) {
       this.checker.equal.failed(difference)
     }
-  }
-
-  async #compare(): Promise<string[]> {
-    const snapshots = await Promise.all(
-      this.#answering().map(async replica => ({ replica, snapshot: await this.fleet.worker(replica)?.snapshot(ANSWER_MS) }))
-    )
-    const users = this.crowd.connectedUsers()
-    const refs = new Map<string, string>()
-    return snapshots.flatMap(({ replica, snapshot }) => {
-      if (snapshot === undefined) {
-        return [`${replicaName(replica)} does not answer`]
-      }
-      const found = this.checker.differences(replica, snapshot, other => this.fleet.idOf(other), users)
-      for (const [index, ref] of snapshot.refs.entries()) {
-        const place = `${snapshot.topics[index]}: ${snapshot.keys[index]}`
-        if (ref !== (refs.get(place) ?? ref)) {
-          found.push(`${replicaName(replica)} has another ref for ${place}`)
-        }
-        refs.set(place, ref)
-      }
-      return [...found, ...snapshot.contradictions.map(contradiction => `${replicaName(replica)}: ${contradiction}`)]
-    })
   }
 
   // A paused process cannot answer, and one that is being started has nothing to say.
@@ -290,19 +278,5 @@ export class Simulation {
     const active = this.driver.log.filter(record => record.endedMs === Number.POSITIVE_INFINITY).map(record => record.label)
     const p50 = this.measures.joinP50Ms
     return `${this.crowd.present} present, join p50 ${p50.toFixed(1)} ms${active.length > 0 ? `, ${active.join(', ')}` : ''}`
-  }
-
-  // One at a time: a slow answer delays the next question.
-  #every(everyMs: number, task: () => Promise<void>): { stop(): void; done: Promise<void> } {
-    const stopped = new AbortController()
-    const loop = async (): Promise<void> => {
-      while (!stopped.signal.aborted) {
-        await setTimeout(everyMs, undefined, { signal: stopped.signal }).catch(() => undefined)
-        if (!stopped.signal.aborted) {
-          await task()
-        }
-      }
-    }
-    return { stop: () => stopped.abort(), done: loop() }
   }
 }

@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib'
 import { createRandom } from '../../tracker/environment.ts'
 import { codeOf, messageOf, UsageError } from '../errors.ts'
 
+/** What a line of a trace tells. */
 export type TraceKind = 'join' | 'leave'
 
 /** In `topic`, `user` comes or goes, `ms` after the start of the trace. */

@@ -8,6 +8,7 @@ const WORKER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './worker
 const START_TIMEOUT_MS = 60_000
 const STDERR_MAX = 4_000
 
+/** What a process tells. */
 export interface WorkerListener {
   events(events: WorkerEvents): void
   ready(atMs: number): void

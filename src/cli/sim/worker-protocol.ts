@@ -20,6 +20,7 @@ export interface WorkerStart {
   readonly clientHeartbeatMs: number
 }
 
+/** What a client can do. */
 export type OpKind = 'connect' | 'track' | 'untrack' | 'close' | 'lost'
 
 /** What a simulated client does. Executed at `atMs`, or at once when that is past; in the order in which they were sent. */
@@ -32,14 +33,16 @@ export interface Op {
   readonly topic?: string
 }
 
+/** From the parent to a process. */
 export type ToWorker =
   | { readonly type: 'ops'; readonly ops: readonly Op[] }
   | { readonly type: 'snapshot'; readonly request: number }
   | { readonly type: 'numbers'; readonly request: number }
   | { readonly type: 'stop'; readonly announce: boolean }
 
-/** Kinds of what a replica saw, as numbers in `Seen.kinds`. A join or leave of its own client is none. */
+/** In `WorkerEvents.kinds`: somebody else's client came. */
 export const SAW_JOIN = 0
+/** In `WorkerEvents.kinds`: somebody else's client went. */
 export const SAW_LEAVE = 1
 
 /** Columns: what happened since the last report. */
@@ -82,6 +85,7 @@ export interface WorkerSnapshot {
   readonly nodes: readonly ReplicaInfo[]
 }
 
+/** What a process costs. */
 export interface WorkerNumbers {
   readonly type: 'numbers'
   readonly request: number
@@ -94,6 +98,7 @@ export interface WorkerNumbers {
   readonly stats: TrackerStats
 }
 
+/** From a process to its parent. */
 export type FromWorker =
   | { readonly type: 'started'; readonly id: string; readonly atMs: number }
   | { readonly type: 'ready'; readonly atMs: number; readonly partial: boolean }
