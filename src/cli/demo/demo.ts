@@ -37,10 +37,10 @@ const FIRST_FAULT_MS = 4_000
 const ANSWER_MS = 1_000
 const FAULTS: readonly { readonly kind: 'kill' | 'pause' | 'stop'; readonly lastsMs: number; readonly replica: number }[] = [
   { kind: 'kill', replica: 1, lastsMs: 4_000 },
-  { kind: 'pause', replica: 2, lastsMs: 3_000 },
+  { kind: 'pause', replica: 2, lastsMs: 6_000 },
   { kind: 'stop', replica: 0, lastsMs: 4_000 },
   { kind: 'kill', replica: 2, lastsMs: 4_000 },
-  { kind: 'pause', replica: 1, lastsMs: 4_000 },
+  { kind: 'pause', replica: 1, lastsMs: 6_000 },
   { kind: 'kill', replica: 0, lastsMs: 4_000 }
 ]
 
