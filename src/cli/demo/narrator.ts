@@ -30,9 +30,9 @@ interface Plot {
 const SENTENCES_MAX = 50
 
 const OPENINGS: Record<ReplicaFault['kind'], (name: string, people: string) => string> = {
-  kill: (name, people) => `${name} is killed, as by kill -9. It says no goodbye; ${people} were connected to it.`,
-  stop: (name, people) => `${name} stops, as for a deploy. It says goodbye; ${people} were connected to it.`,
-  pause: (name, people) => `${name} stands still, as in a long collection. ${people} are connected to it, and cannot know.`
+  kill: (name, people) => `${name} is killed, as by kill -9, and says no goodbye. It held the connections of ${people}.`,
+  stop: (name, people) => `${name} stops, as for a deploy, and says goodbye. It held the connections of ${people}.`,
+  pause: (name, people) => `${name} stands still, as in a long collection. It holds the connections of ${people}.`
 }
 
 /** Says in words what one sees. */
@@ -77,12 +77,11 @@ export class Narrator {
 
   ends(fault: ReplicaFault, atMs: number, listed: number): void {
     const name = replicaName(fault.replica)
-    const plot = this.#plots.findLast(candidate => candidate.fault === fault)
     this.say(
       atMs,
       'good',
       fault.kind === 'pause'
-        ? `${name} goes on. It empties no room for having slept ${formatDuration(atMs - (plot?.beganMs ?? atMs))}.`
+        ? `${name} goes on. It empties no room for having slept ${formatDuration(atMs - fault.atMs)}.`
         : `${name} is started again, and lists ${peopleWord(listed)} as soon as it has met the others.`
     )
   }
@@ -140,7 +139,7 @@ export class Narrator {
     const outcome =
       plot.falseLeaves.size === 0
         ? 'Same presences as before: nobody was shown as leaving.'
-        : `${plot.falseLeaves.size} were shown as leaving.`
+        : `Shown as leaving meanwhile: ${peopleWord(plot.falseLeaves.size)}.`
     this.say(nowMs, 'good', wanting.length === 0 ? 'Its people have all gone home.' : `Its people are back, on ${where}. ${outcome}`)
   }
 }
