@@ -78,6 +78,11 @@ export class RollcallService implements Rollcall {
     return this.#started
   }
 
+  /** Refuses before any other part of the node starts: libp2p stops a node whose start fails, and what was still starting then would run on. */
+  beforeStart(): void {
+    this.#transport.checkListening()
+  }
+
   async start(): Promise<void> {
     if (!this.#started) {
       this.#started = true

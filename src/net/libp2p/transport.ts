@@ -129,6 +129,11 @@ export class Libp2pTransport implements Transport {
     return announced?.incarnation === incarnation ? announced.head : 0
   }
 
+  /** @throws AdmissionRequiredError as `start` does; for who asks before anything has started. */
+  checkListening(): void {
+    this.#door.checkListening(this.#components)
+  }
+
   /**
    * Takes streams and watches the node. Dials begin with `dial`, as the node must have started.
    *
@@ -139,7 +144,7 @@ export class Libp2pTransport implements Transport {
       if (this.#running) {
         return
       }
-      this.#door.checkListening(this.#components)
+      this.checkListening()
       this.#running = true
       try {
         await this.#start(listener)
