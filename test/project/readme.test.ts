@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,8 @@ const block = (language: string, containing: string): string => {
 }
 
 /** The example as a program of this checkout. */
-const asProgram = (code: string): string => code.replaceAll("'rollcall'", `'${root}src/index.ts'`)
+const asProgram = (code: string): string =>
+  code.replaceAll("'rollcall'", `'${root}src/index.ts'`).replaceAll("'rollcall/libp2p'", `'${root}src/net/libp2p/index.ts'`)
 
 describe('README', () => {
   it('the first example prints what it says', () => {
@@ -23,6 +24,28 @@ describe('README', () => {
       writeFileSync(`${folder}/example.ts`, asProgram(block('ts', 'createTracker')))
       const printed = execFileSync(process.execPath, [`${folder}/example.ts`], { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } })
       expect(printed).toBe(block('text', 'is online'))
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('all its programs fit the types', () => {
+    const folder = mkdtempSync(join(root, 'test', '.readme-'))
+    try {
+      const programs = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(match => match[1] as string)
+      expect(programs.length).toBeGreaterThan(1)
+      programs.forEach((code, i) => {
+        writeFileSync(join(folder, `program-${i}.ts`), asProgram(code))
+      })
+      writeFileSync(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ extends: '../../tsconfig.json', compilerOptions: { rewriteRelativeImportExtensions: false }, include: ['./*.ts'] })
+      )
+      const { status, stdout } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], {
+        encoding: 'utf8'
+      })
+      expect(stdout).toBe('')
+      expect(status).toBe(0)
     } finally {
       rmSync(folder, { recursive: true })
     }
