@@ -3,6 +3,7 @@ import { isMetaSchema, type MetaSchemaOption } from './connections/meta-schema.t
 import { createSystemEnvironment, type Environment } from './environment.ts'
 import { InvalidOptionsError } from './errors.ts'
 import { DETECTOR_DEFAULTS } from './membership/detector-defaults.ts'
+import { OptionReader } from './option-reader.ts'
 import type { Transport } from './transport.ts'
 
 /** Between replicas. */
@@ -120,7 +121,7 @@ export const DEFAULTS = {
  * @throws InvalidOptionsError for an unknown option, a bad value (names it, its value, and what is allowed), or a bad relation between two.
  */
 export function resolveOptions(options: TrackerOptions = {}): ResolvedOptions {
-  const top = new Reader('', options, [...Object.keys(DEFAULTS), 'metaSchema', 'transport', 'environment'])
+  const top = new OptionReader('', options, [...Object.keys(DEFAULTS), 'metaSchema', 'transport', 'environment'])
   const heartbeatIntervalMs = top.duration('heartbeatIntervalMs', DEFAULTS.heartbeatIntervalMs, 1)
   const ttlMs = top.duration('ttlMs', DEFAULTS.ttlMs, 1)
   if (ttlMs < 2 * heartbeatIntervalMs) {
@@ -167,7 +168,7 @@ function resolveMetaSchema(option: unknown): MetaSchemaOption | undefined {
 }
 
 function resolveGossip(options: GossipOptions = {}): Resolved<GossipOptions> {
-  const read = new Reader('gossip.', options, Object.keys(DEFAULTS.gossip))
+  const read = new OptionReader('gossip.', options, Object.keys(DEFAULTS.gossip))
   const gossip = {
     heartbeatIntervalMs: read.duration('heartbeatIntervalMs', DEFAULTS.gossip.heartbeatIntervalMs, 10),
     flushWindowMs: read.duration('flushWindowMs', DEFAULTS.gossip.flushWindowMs, 0),
@@ -182,7 +183,7 @@ function resolveGossip(options: GossipOptions = {}): Resolved<GossipOptions> {
 }
 
 function resolveDetector(options: DetectorOptions = {}, heartbeatIntervalMs: number): Resolved<DetectorOptions> {
-  const read = new Reader('detector.', options, Object.keys(DEFAULTS.detector))
+  const read = new OptionReader('detector.', options, Object.keys(DEFAULTS.detector))
   const detector = {
     suspectPhi: read.number('suspectPhi', DEFAULTS.detector.suspectPhi, 0.1, 100),
     downPhi: read.number('downPhi', DEFAULTS.detector.downPhi, 0.1, 100),
@@ -200,7 +201,7 @@ function resolveDetector(options: DetectorOptions = {}, heartbeatIntervalMs: num
 
 function resolveLimits(options: LimitOptions = {}): Resolved<LimitOptions> {
   const names = Object.keys(DEFAULTS.limits) as (keyof LimitOptions)[]
-  const read = new Reader('limits.', options, names)
+  const read = new OptionReader('limits.', options, names)
   const limits = Object.fromEntries(
     names.map(name => [name, read.integer(name, DEFAULTS.limits[name], smallestLimit(name), largestLimit(name))])
   )
@@ -209,55 +210,3 @@ function resolveLimits(options: LimitOptions = {}): Resolved<LimitOptions> {
 
 const smallestLimit = (name: string): number => (name.endsWith('Log') ? 0 : 1)
 const largestLimit = (name: string): number => (name === 'metaBytes' ? 32_768 : name.endsWith('Bytes') ? 1_024 : MAX_COUNTER)
-
-/** Reads one object of options: unknown names are refused, each value checked. */
-class Reader {
-  readonly #prefix: string
-  readonly #options: Record<string, unknown>
-
-  constructor(prefix: string, options: object, known: readonly string[]) {
-    if (typeof options !== 'object' || options === null) {
-      throw new InvalidOptionsError(`${prefix === '' ? 'options' : prefix.slice(0, -1)} is ${String(options)}, allowed is an object`)
-    }
-    this.#prefix = prefix
-    this.#options = options as Record<string, unknown>
-    for (const name of Object.keys(options)) {
-      if (!known.includes(name)) {
-        throw new InvalidOptionsError(`unknown option ${prefix}${name}; known are ${known.join(', ')}`)
-      }
-    }
-  }
-
-  duration(name: string, fallback: number, min: number): number {
-    return this.integer(name, fallback, min, 2 ** 31)
-  }
-
-  integer(name: string, fallback: number, min: number, max: number): number {
-    const value = this.#options[name] ?? fallback
-    if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max) {
-      throw this.#bad(name, value, `an integer from ${min} to ${max}`)
-    }
-    return value as number
-  }
-
-  number(name: string, fallback: number, min: number, max: number): number {
-    const value = this.#options[name] ?? fallback
-    if (typeof value !== 'number' || !(value >= min && value <= max)) {
-      throw this.#bad(name, value, `a number from ${min} to ${max}`)
-    }
-    return value
-  }
-
-  text(name: string, fallback: string, min: number, max: number): string {
-    const value = this.#options[name] ?? fallback
-    if (typeof value !== 'string' || value.length < min || value.length > max || !value.isWellFormed()) {
-      throw this.#bad(name, value, `a string of ${min} to ${max} characters`)
-    }
-    return value
-  }
-
-  #bad(name: string, value: unknown, allowed: string): InvalidOptionsError {
-    const shown = typeof value === 'string' ? JSON.stringify(value) : String(value)
-    return new InvalidOptionsError(`${this.#prefix}${name} is ${shown}, allowed is ${allowed}`)
-  }
-}
