@@ -108,6 +108,14 @@ export class StateSum {
   }
 }
 
+/** Of a record without entries. */
+export const EMPTY_HASH: StateHash = Object.freeze({ high: 0, low: 0 })
+
+/** 16 hex digits, for people to compare. */
+export function hashText({ high, low }: StateHash): string {
+  return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
+}
+
 export function sameHash(a: StateHash, b: StateHash): boolean {
   return a.high === b.high && a.low === b.low
 }

@@ -1,5 +1,6 @@
 import type { ReplicaId, ReplicaRef } from '../crdt/dot.ts'
 import type { OrMap } from '../crdt/or-map.ts'
+import { EMPTY_HASH, hashText } from '../crdt/state-hash.ts'
 import type { ClusterListener, ClusterPort } from './cluster-port.ts'
 import type { Environment } from './environment.ts'
 import type { Member } from './membership/member.ts'
@@ -120,7 +121,17 @@ class Cluster implements ClusterPort {
   replicas(): ReplicaInfo[] {
     const { map, environment, membership, digests } = this.#core
     const nowMs = environment.monotonicMs()
-    const self: ReplicaInfo = { ...map.self, status: 'up', phi: 0, head: digests.ownHead(), lagMs: 0, complete: true, silentMs: 0 }
+    const self: ReplicaInfo = {
+      ...map.self,
+      status: 'up',
+      phi: 0,
+      head: digests.ownHead(),
+      lagMs: 0,
+      complete: true,
+      silentMs: 0,
+      hash: hashText(digests.ownHash()),
+      agrees: null
+    }
     return [self, ...[...membership.members.values()].map(member => this.#info(member, nowMs))]
   }
 
@@ -156,16 +167,19 @@ class Cluster implements ClusterPort {
   }
 
   #info(member: Member, nowMs: number): ReplicaInfo {
-    const { map, lags } = this.#core
+    const { map, lags, peers } = this.#core
     const record = map.record(member.ref)
+    const complete = record?.complete ?? true
     return {
       ...member.ref,
       status: member.status,
       phi: member.left ? 0 : member.phi(nowMs),
       head: record?.head ?? 0,
       lagMs: lags.lagMs(member.ref, nowMs),
-      complete: record?.complete ?? true,
-      silentMs: Math.max(0, nowMs - member.lastSignMs)
+      complete,
+      silentMs: Math.max(0, nowMs - member.lastSignMs),
+      hash: complete ? hashText(record?.hash ?? EMPTY_HASH) : null,
+      agrees: peers.get(member.ref.id)?.sameDigest ?? null
     }
   }
 

@@ -1,5 +1,6 @@
 import type { ReplicaRef } from '../crdt/dot.ts'
 import type { OrMap } from '../crdt/or-map.ts'
+import { EMPTY_HASH, hashText } from '../crdt/state-hash.ts'
 import type { ClusterPort } from './cluster-port.ts'
 
 /** The cluster of a tracker without a transport: itself. */
@@ -25,7 +26,9 @@ export function createLoneCluster(map: OrMap): ClusterPort {
         head: map.record(self)?.head ?? 0,
         lagMs: 0,
         complete: true,
-        silentMs: 0
+        silentMs: 0,
+        hash: hashText(map.record(self)?.hash ?? EMPTY_HASH),
+        agrees: null
       }
     ],
     forget: () => false,

@@ -163,6 +163,13 @@ export interface ReplicaInfo {
   readonly complete: boolean
   /** Milliseconds since it was last heard, itself or through others. */
   readonly silentMs: number
+  /** Over what is held here of its presences, 16 hex digits; replicas with the same `head` for it have the same. Null while incomplete. */
+  readonly hash: string | null
+  /**
+   * Whether it held the same as this replica when its last heartbeat came: the hash over all that it holds was ours. False now and then while presences
+   * change, as heartbeats and changes pass each other. Null for this replica itself, and for one that said nothing on its own link yet.
+   */
+  readonly agrees: boolean | null
 }
 
 export interface ListOptions {

@@ -214,6 +214,8 @@ describe('doctor', () => {
     lagMs: 0,
     complete: true,
     silentMs: 100,
+    hash: '0000000000000000',
+    agrees: true,
     ...more
   })
   const withNodes = (...nodes: ReplicaInfo[]): Tracker =>

@@ -1,14 +1,11 @@
 import type { StateHash } from '../../crdt/delta-interval.ts'
 import type { ReplicaRef } from '../../crdt/dot.ts'
 import type { OrMap } from '../../crdt/or-map.ts'
-import { Hasher } from '../../crdt/state-hash.ts'
+import { EMPTY_HASH, Hasher } from '../../crdt/state-hash.ts'
 import type { Membership } from '../membership.ts'
 import type { DigestEntry } from '../messages.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Repair } from './repair.ts'
-
-/** Of a record without entries. */
-const EMPTY_HASH: StateHash = Object.freeze({ high: 0, low: 0 })
 
 export interface DigestsInit {
   readonly map: OrMap

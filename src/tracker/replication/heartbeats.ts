@@ -49,7 +49,8 @@ export class Heartbeats {
     member.frame(nowMs)
     membership.standing.rise(member, nowMs)
     peer.digestHash = heartbeat.digestHash
-    if (heartbeat.digestHash === digests.hash()) {
+    peer.sameDigest = heartbeat.digestHash === digests.hash()
+    if (peer.sameDigest) {
       peer.opinion = 'accepts'
       if (peer.agrees(heartbeat.digestHash, () => digests.entries())) {
         reach.changed()

@@ -33,6 +33,8 @@ export class Peer {
   /** What it said it holds up or suspect, by ref. */
   readonly digest = new Map<string, DigestEntry>()
   digestHash: number | null = null
+  /** Whether the hash of its last heartbeat was ours when it came; null before the first. */
+  sameDigest: boolean | null = null
   /** Both held the same when both had this hash. */
   #agreedHash: number | undefined
   /** The hashes, ours and its, of the last comparison, and how often they were the same. */
