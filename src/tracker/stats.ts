@@ -20,6 +20,7 @@ export function statsOf(life: Life): TrackerStats {
     lastSeen: life.lastSeen.size,
     waiting: life.waiting.size,
     snapshotsBuilt: life.topics.snapshotsBuilt,
+    isolated: Number(life.cluster.isolated),
     pauses: life.pulse.pauses,
     pulseLagMs: life.pulse.lagMs
   }

@@ -2,6 +2,7 @@
  * What the control API answers: the JSON of every endpoint, shared by server, commands and tests. Times are ms; wall clocks are ms since 1970.
  */
 
+import type { UserExplanation } from '../../net/gateway/page/explain-user.ts'
 import type { Presence, ReplicaInfo, TopicCount, UserStatus } from '../../tracker/types.ts'
 import type { ClockReading } from '../clock-watch.ts'
 import type { LoopLag } from '../loop-lag.ts'
@@ -82,27 +83,13 @@ export interface Finding {
   readonly advice: string
 }
 
-/** One presence of a user, and what speaks for it. */
-export interface PresenceReason {
-  readonly topic: string
-  readonly key: string
-  readonly ref: string
-  readonly replica: string
-  /** What this replica thinks of the owner; `unknown` when it never heard of it. */
-  readonly replicaStatus: ReplicaInfo['status'] | 'unknown'
-  readonly state: Presence['state']
-  readonly ageMs: number
-  /** How long ago the owner was last heard: the last proof of life. 0 for this replica. */
-  readonly provenMsAgo: number | null
-}
-
 /** Of `GET /v1/doctor`. */
 export interface DoctorAnswer {
   readonly status: StatusAnswer
   readonly loop: LoopLag
   readonly clock: ClockReading
   readonly nodes: readonly ReplicaInfo[]
-  readonly user: { readonly user: string; readonly why: string; readonly presences: readonly PresenceReason[] } | null
+  readonly user: UserExplanation | null
   readonly findings: readonly Finding[]
 }
 

@@ -1,8 +1,9 @@
+import { explainUser } from '../../net/gateway/page/explain-user.ts'
 import type { ReplicaInfo, Tracker } from '../../tracker/types.ts'
 import type { ClockReading } from '../clock-watch.ts'
 import { formatDuration } from '../durations.ts'
 import type { LoopLag } from '../loop-lag.ts'
-import type { DoctorAnswer, Finding, PresenceReason, StatusAnswer } from './answers.ts'
+import type { DoctorAnswer, Finding, StatusAnswer } from './answers.ts'
 
 /** A loop this late is about to be mistaken for a dead replica: half of the pause that peers accept by default. */
 const LATE_LOOP_MS = 500
@@ -114,44 +115,4 @@ function examineClocks(tracker: Tracker, { wallMs }: ClockReading): Finding[] {
       what: `the wall clock of ${replica} is at least ${formatDuration(ms)} ahead of this one`,
       advice: 'check NTP on both'
     }))
-}
-
-function explainUser(tracker: Tracker, nodes: readonly ReplicaInfo[], user: string, wallMs: number): DoctorAnswer['user'] {
-  const byId = new Map(nodes.map(node => [node.id, node]))
-  const presences = [...tracker.topicsOf(user)].flatMap(([topic, list]) =>
-    list.map((presence): PresenceReason => {
-      const owner = byId.get(presence.replica)
-      return {
-        topic,
-        key: presence.key,
-        ref: presence.ref,
-        replica: presence.replica,
-        replicaStatus: presence.replica === tracker.id ? 'up' : (owner?.status ?? 'unknown'),
-        state: presence.state,
-        ageMs: Math.max(0, wallMs - presence.joinedAt),
-        provenMsAgo: presence.replica === tracker.id ? 0 : (owner?.silentMs ?? null)
-      }
-    })
-  )
-  return { user, why: whyOnline(tracker, user, presences, wallMs), presences }
-}
-
-function whyOnline(tracker: Tracker, user: string, presences: readonly PresenceReason[], wallMs: number): string {
-  const { online, connections, lastSeen } = tracker.user(user)
-  if (online === undefined) {
-    return `${user}: not known before this replica is ready`
-  }
-  if (!online) {
-    return lastSeen === null
-      ? `${user} is offline and was not seen here`
-      : `${user} is offline, last seen ${formatDuration(wallMs - lastSeen)} ago`
-  }
-  const owners = [...new Set(presences.map(presence => presence.replica))]
-  const held = connections === 1 ? '1 connection' : `${connections} connections`
-  if (connections === 0) {
-    return `${user} is online although no connection is open: the last one ended less than the grace ago`
-  }
-  return presences.length === 0
-    ? `${user} is online by ${held} in no topic`
-    : `${user} is online by ${held}, with ${presences.length} presence${presences.length === 1 ? '' : 's'} held by ${owners.join(', ')}`
 }
