@@ -1,0 +1,76 @@
+import type { WatchMode } from './feeds.ts'
+import type { GatewayAction } from './hooks.ts'
+import type { JoinRequest } from './join-request.ts'
+import type { Grant } from './permissions.ts'
+import type { SystemSession } from './types.ts'
+import type { Watcher } from './watcher.ts'
+import type { Frame } from './wire.ts'
+
+type Payload = Readonly<Record<string, unknown>>
+
+/** The socket of a channel. */
+export interface ChannelSocket {
+  readonly takes: boolean
+  send(frame: Frame): void
+  sendParts(parts: readonly Buffer[]): void
+}
+
+/** What a right was asked for with, and how long the answer holds. */
+export interface Standing {
+  readonly payload: Payload
+  readonly grant: Grant
+}
+
+/** More pushes of one channel than these do not wait for their turn. */
+export const MAX_WAITING_PUSHES = 256
+
+/** One join of one socket to one topic. Its pushes are dealt with one after the other, whatever the hooks take. */
+export class Channel implements Watcher {
+  readonly topic: string
+  readonly joinRef: string
+  readonly request: JoinRequest
+  readonly payload: Payload
+  readonly standing = new Map<GatewayAction, Standing>()
+  readonly #socket: ChannelSocket
+  state: 'joining' | 'joined' | 'left' = 'joining'
+  watching: WatchMode | null = null
+  system: SystemSession | null = null
+  #waiting = 0
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(socket: ChannelSocket, topic: string, joinRef: string, request: JoinRequest, payload: Payload) {
+    this.#socket = socket
+    this.topic = topic
+    this.joinRef = joinRef
+    this.request = request
+    this.payload = payload
+  }
+
+  get takes(): boolean {
+    return this.#socket.takes
+  }
+
+  get isOver(): boolean {
+    return this.state === 'left'
+  }
+
+  send(frame: Frame): void {
+    this.#socket.send(frame)
+  }
+
+  sendParts(parts: readonly Buffer[]): void {
+    this.#socket.sendParts(parts)
+  }
+
+  /** False when too many wait already. `run` must not reject. */
+  inTurn(run: () => Promise<void>): boolean {
+    if (this.#waiting >= MAX_WAITING_PUSHES) {
+      return false
+    }
+    this.#waiting++
+    this.#turn = this.#turn.then(run).finally(() => {
+      this.#waiting--
+    })
+    return true
+  }
+}

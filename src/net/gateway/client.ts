@@ -1,0 +1,316 @@
+import type { Connection, Tracker } from '../../tracker/types.ts'
+import type { Admission, Admitted } from './admission.ts'
+import { Channels } from './channels.ts'
+import type { Feeds } from './feeds.ts'
+import { parseBinaryPush, parseFrame, pushFrame } from './frames.ts'
+import { callHook } from './hook-call.ts'
+import type { GatewayRequest, Identity } from './hooks.ts'
+import type { ResolvedGatewayOptions } from './options.ts'
+import type { Permissions } from './permissions.ts'
+import { Presences } from './presences.ts'
+import { Rate } from './rate.ts'
+import type { CloseReason, Tally } from './tally.ts'
+import type { TwinGuard } from './twin-guard.ts'
+import type { Message, SystemTopic } from './types.ts'
+import type { Frame, Wire, WireListener } from './wire.ts'
+
+/** What all clients of a gateway share. */
+export interface ClientHost {
+  readonly tracker: Tracker
+  readonly options: ResolvedGatewayOptions
+  readonly tally: Tally
+  readonly feeds: Feeds
+  readonly permissions: Permissions
+  readonly admission: Admission
+  readonly twins: TwinGuard
+  readonly systemTopics: ReadonlyMap<string, SystemTopic>
+  readonly failed: (error: unknown) => void
+  readonly ended: (client: Client) => void
+  /** It is another user's from now on. */
+  readonly moved: (client: Client, from: string, to: string) => void
+}
+
+const CODES: Readonly<Record<CloseReason, number>> = {
+  gone: 1000,
+  'taken over': 1000,
+  stopped: 1001,
+  malformed: 1007,
+  rate: 1008,
+  'token expired': 1008,
+  kicked: 1008,
+  expired: 1001,
+  draining: 1012,
+  slow: 1013
+}
+
+/** A token that was refused. */
+class TokenError extends Error {
+  override readonly name = 'TokenError'
+  readonly code = 'ERR_TOKEN'
+}
+
+/** One socket of one user: a connection of the tracker, and its channels. INV-90: its silence is judged by the tracker alone. */
+export class Client implements WireListener {
+  readonly #host: ClientHost
+  readonly #wire: Wire
+  readonly #admitted: Admitted
+  readonly #channels: Channels
+  readonly #rate: Rate
+  readonly #abort = new AbortController()
+  #request: GatewayRequest
+  #identity: Identity
+  #session: string | undefined
+  #connection!: Connection
+  #presences!: Presences
+  #isOver = false
+  #behindSinceMs: number | null = null
+  #throttledSinceMs: number | null = null
+  #resume: NodeJS.Timeout | undefined
+  #nextPingMs: number
+
+  constructor(host: ClientHost, wire: Wire, admitted: Admitted) {
+    const { options, feeds, permissions, systemTopics, tally, failed } = host
+    const nowMs = performance.now()
+    this.#host = host
+    this.#wire = wire
+    this.#admitted = admitted
+    this.#request = admitted.request
+    this.#identity = admitted.identity
+    this.#session = admitted.session
+    this.#rate = new Rate(options.limits.framesPerSecond, options.limits.frameBurst, nowMs)
+    this.#nextPingMs = nowMs + Math.random() * options.pingIntervalMs
+    this.#channels = new Channels({
+      client: this,
+      feeds,
+      permissions,
+      systemTopics,
+      tally,
+      maxTopics: options.limits.topicsPerSocket,
+      failed
+    })
+    this.#follow(admitted.connection)
+  }
+
+  get user(): string {
+    return this.#identity.user
+  }
+
+  get identity(): Identity {
+    return this.#identity
+  }
+
+  get proof(): string {
+    return this.#request.token ?? this.#connection.id
+  }
+
+  get address(): string {
+    return this.#request.address
+  }
+
+  get presences(): Presences {
+    return this.#presences
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  get channels(): number {
+    return this.#channels.size
+  }
+
+  get isBehind(): boolean {
+    return this.#behindSinceMs !== null
+  }
+
+  get bufferedBytes(): number {
+    return this.#wire.bufferedBytes
+  }
+
+  /** INV-94: above the limit nothing is sent until the socket has read. */
+  get takes(): boolean {
+    if (this.#behindSinceMs === null && this.#wire.bufferedBytes > this.#host.options.limits.bufferedBytes) {
+      this.#behindSinceMs = performance.now()
+    }
+    return this.#behindSinceMs === null
+  }
+
+  message(text: string): void {
+    if (this.#isOver) {
+      return
+    }
+    this.#host.tally.framesIn++
+    this.heard()
+    const frame = parseFrame(text)
+    if (frame === undefined) {
+      this.#host.tally.malformed++
+      this.end('malformed')
+    } else if (!this.#isOver) {
+      this.#throttle()
+      this.#channels.handle(frame)
+    }
+  }
+
+  binary(bytes: Uint8Array): void {
+    if (this.#isOver) {
+      return
+    }
+    this.#host.tally.framesIn++
+    this.heard()
+    this.#throttle()
+    const frame = parseBinaryPush(bytes)
+    if (frame !== undefined && !this.#isOver) {
+      this.#channels.refuse(frame, 'binary payloads are not taken')
+    }
+  }
+
+  heard(): void {
+    if (!this.#isOver && !this.#connection.heartbeat()) {
+      this.end('expired')
+    }
+  }
+
+  closed(): void {
+    this.end('gone')
+  }
+
+  send(frame: Frame): void {
+    if (!this.#isOver) {
+      this.#host.tally.framesOut++
+      this.#host.tally.bytesOut += frame.bytes.length
+      this.#wire.send(frame)
+    }
+  }
+
+  sendParts(parts: readonly Buffer[]): void {
+    if (!this.#isOver) {
+      this.#host.tally.framesOut++
+      this.#host.tally.bytesOut += parts.reduce((sum, part) => sum + part.length, 0)
+      this.#wire.sendParts(parts)
+    }
+  }
+
+  /** Undefined when the client has not joined the topic; else resolves whether it is known to have the message. */
+  deliver({ topic, event, payload }: Message, timeoutMs: number): Promise<boolean> | undefined {
+    if (!this.#channels.has(topic) || !this.takes) {
+      return undefined
+    }
+    this.send(pushFrame(topic, event, payload))
+    return new Promise(resolve => {
+      const timer = setTimeout(() => resolve(false), timeoutMs)
+      const settle = (has: boolean) => () => {
+        clearTimeout(timer)
+        resolve(has)
+      }
+      this.#abort.signal.addEventListener('abort', settle(false), { once: true })
+      this.#wire.ping(settle(true))
+    })
+  }
+
+  /** A newer token; or, before any topic is joined, another user's. */
+  async renew(token: string): Promise<void> {
+    const { options, admission } = this.#host
+    const request: GatewayRequest = Object.freeze({ ...this.#request, token })
+    const identity = await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request))
+    if (this.#isOver) {
+      return
+    }
+    if (identity === null || identity === undefined) {
+      throw new TokenError('the token is not valid')
+    }
+    if (identity.user !== this.#identity.user) {
+      if (this.#channels.size > 1) {
+        throw new TokenError('the token is another user’s; connect anew with it')
+      }
+      const before = this.#connection
+      const { connection, session } = admission.open(request, identity)
+      this.#session = session
+      this.#follow(connection)
+      before.close()
+      this.#host.moved(this, this.#identity.user, identity.user)
+    }
+    this.#request = request
+    this.#identity = identity
+  }
+
+  /** Several times a second. */
+  sweep(nowMs: number, wallMs: number): void {
+    const { limits, pingIntervalMs } = this.#host.options
+    if (this.#behindSinceMs !== null) {
+      if (this.#wire.bufferedBytes <= limits.bufferedBytes / 2) {
+        this.#behindSinceMs = null
+        this.#channels.refresh()
+      } else if (nowMs - this.#behindSinceMs >= limits.slowMs) {
+        this.end('slow')
+        return
+      }
+    }
+    if ((this.#identity.expiresAtMs ?? Infinity) <= wallMs) {
+      this.end('token expired')
+      return
+    }
+    this.#channels.recheck(nowMs)
+    if (nowMs >= this.#nextPingMs) {
+      this.#nextPingMs = nowMs + pingIntervalMs
+      this.#wire.ping()
+    }
+  }
+
+  /** Idempotent. The connection is lost, unless it has ended already: its presences have their grace. */
+  end(reason: CloseReason): void {
+    if (this.#isOver) {
+      return
+    }
+    this.#isOver = true
+    clearTimeout(this.#resume)
+    this.#channels.end()
+    this.#connection.lost()
+    this.#abort.abort()
+    this.#admitted.leave()
+    this.#host.tally.close(reason)
+    this.#host.ended(this)
+    this.#wire.close(CODES[reason], reason)
+  }
+
+  #follow(connection: Connection): void {
+    this.#connection = connection
+    this.#presences = new Presences(this.#host.tracker, connection)
+    connection.signal.addEventListener('abort', () => this.#connectionEnded(connection), { once: true })
+  }
+
+  #connectionEnded(connection: Connection): void {
+    if (connection !== this.#connection || this.#isOver) {
+      return
+    }
+    const end = (connection.signal.reason as { readonly end?: string }).end
+    if (end === 'taken-over') {
+      if (this.#session !== undefined) {
+        this.#host.twins.takenOver(this.user, this.#session, performance.now())
+      }
+      this.end('taken over')
+    } else {
+      this.end(end === 'kicked' || end === 'stopped' ? end : 'expired')
+    }
+  }
+
+  /** One who sends too much is read more slowly: the network holds the rest, at his side. */
+  #throttle(): void {
+    const nowMs = performance.now()
+    const waitMs = this.#rate.take(nowMs)
+    if (waitMs === 0) {
+      this.#throttledSinceMs = null
+      return
+    }
+    if (this.#throttledSinceMs === null) {
+      this.#throttledSinceMs = nowMs
+      this.#host.tally.throttled++
+    }
+    if (nowMs - this.#throttledSinceMs >= this.#host.options.limits.throttledMs) {
+      this.end('rate')
+      return
+    }
+    this.#wire.pause()
+    clearTimeout(this.#resume)
+    this.#resume = setTimeout(() => this.#wire.resume(), waitMs)
+  }
+}

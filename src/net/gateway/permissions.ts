@@ -1,0 +1,69 @@
+import { BoundedMap } from './bounded-map.ts'
+import { callHook } from './hook-call.ts'
+import { type Allowed, type Denied, deny, type GatewayQuestion, readAnswer } from './hooks.ts'
+import type { ResolvedGatewayOptions } from './options.ts'
+import type { Tally } from './tally.ts'
+
+/** An answer, and until when it holds, in ms of the monotonic clock. */
+export interface Grant {
+  readonly answer: Allowed | Denied
+  readonly untilMs: number
+}
+
+interface Remembered {
+  readonly grant: Promise<Grant>
+  /** Undefined while the hook thinks. */
+  settled: Grant | undefined
+}
+
+const MAX_REMEMBERED = 10_000
+
+/** Asks `authorize`, and remembers what it said. The same question while the hook thinks waits for the same answer. */
+export class Permissions {
+  readonly #options: ResolvedGatewayOptions
+  readonly #tally: Tally
+  readonly #failed: (error: unknown) => void
+  readonly #remembered = new BoundedMap<Remembered>(MAX_REMEMBERED)
+
+  constructor(options: ResolvedGatewayOptions, tally: Tally, failed: (error: unknown) => void) {
+    this.#options = options
+    this.#tally = tally
+    this.#failed = failed
+  }
+
+  get size(): number {
+    return this.#remembered.size
+  }
+
+  /** `proof` tells apart who is asked for: what was granted to one token says nothing of another. Never rejects: a hook that fails denies. */
+  ask(question: GatewayQuestion, proof: string): Promise<Grant> {
+    const { user, topic, action, payload, wantedKey } = question
+    const name = JSON.stringify([user, proof, topic, action, wantedKey ?? null, payload])
+    const known = this.#remembered.get(name)
+    if (known !== undefined && (known.settled === undefined || known.settled.untilMs > performance.now())) {
+      this.#tally.authorizeCached++
+      return known.grant
+    }
+    const remembered: Remembered = { grant: this.#call(question), settled: undefined }
+    this.#remembered.set(name, remembered)
+    remembered.grant.then(grant => {
+      remembered.settled = grant
+    })
+    return remembered.grant
+  }
+
+  async #call(question: GatewayQuestion): Promise<Grant> {
+    const { authorize, hookTimeoutMs, authorizeCacheMs } = this.#options
+    this.#tally.authorizeAsked++
+    try {
+      const answer = readAnswer(await callHook('authorize', hookTimeoutMs, () => authorize(question)))
+      const validMs = answer.allowed ? (answer.validMs ?? authorizeCacheMs) : authorizeCacheMs
+      return { answer, untilMs: performance.now() + validMs }
+    } catch (error) {
+      this.#tally.hookFailures++
+      this.#failed(error)
+      // Not remembered: the next one asks again.
+      return { answer: deny('unavailable'), untilMs: 0 }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import type { Frame } from './wire.ts'
+
+/** One join that is told of a topic. */
+export interface Watcher {
+  readonly joinRef: string
+  /** False while its socket has too much to read. Nothing is sent then: it is given the whole state when it has read. */
+  readonly takes: boolean
+  send(frame: Frame): void
+  sendParts(parts: readonly Buffer[]): void
+}
+
+/** Told of a topic, each at its own point: level, in need of the whole state, or too slow. */
+export class Audience {
+  readonly #level = new Set<Watcher>()
+  readonly #due = new Set<Watcher>()
+  readonly #behind = new Set<Watcher>()
+
+  get size(): number {
+    return this.#level.size + this.#due.size + this.#behind.size
+  }
+
+  get waiting(): boolean {
+    return this.#due.size > 0
+  }
+
+  /** A newcomer, or one who has read: he is given the whole state next. */
+  enter(watcher: Watcher): void {
+    this.#behind.delete(watcher)
+    this.#level.delete(watcher)
+    this.#due.add(watcher)
+  }
+
+  leave(watcher: Watcher): void {
+    this.#level.delete(watcher)
+    this.#due.delete(watcher)
+    this.#behind.delete(watcher)
+  }
+
+  /** To all who are level. INV-94: one who does not take it is given the whole state later, and nothing is kept for him until then. */
+  tell(frame: Frame): number {
+    let told = 0
+    for (const watcher of this.#level) {
+      if (watcher.takes) {
+        watcher.send(frame)
+        told++
+      } else {
+        this.#level.delete(watcher)
+        this.#behind.add(watcher)
+      }
+    }
+    return told
+  }
+
+  /** All who are due become level: `give` sends them the whole state. */
+  admit(give: (watcher: Watcher) => void): void {
+    for (const watcher of this.#due) {
+      this.#due.delete(watcher)
+      if (watcher.takes) {
+        this.#level.add(watcher)
+        give(watcher)
+      } else {
+        this.#behind.add(watcher)
+      }
+    }
+  }
+
+  /** The whole state is due to all who were level. */
+  recall(): void {
+    for (const watcher of this.#level) {
+      this.#due.add(watcher)
+    }
+    this.#level.clear()
+  }
+}
