@@ -1,31 +1,13 @@
 import { Channel } from './channel.ts'
+import { type ChannelsClient, Conversation } from './conversation.ts'
 import type { Feeds } from './feeds.ts'
 import { type ClientFrame, closeFrame, pushFrame, replyFrame } from './frames.ts'
-import type { Allowed, Denied, GatewayAction, GatewayQuestion, Identity } from './hooks.ts'
-import { deny } from './hooks.ts'
-import { objectIn, readJoin, textIn } from './join-request.ts'
+import type { GatewayAction } from './hooks.ts'
+import { readJoin } from './join-request.ts'
 import type { Permissions } from './permissions.ts'
-import type { Presences } from './presences.ts'
+import { PushError, tellable } from './push-error.ts'
 import type { Tally } from './tally.ts'
 import type { SystemTopic } from './types.ts'
-import type { Frame } from './wire.ts'
-
-type Payload = Readonly<Record<string, unknown>>
-
-/** What the channels of a client need of it. */
-export interface ChannelsClient {
-  readonly identity: Identity
-  /** The client's token, or what else tells its rights from those of others of the same user. */
-  readonly proof: string
-  readonly address: string
-  readonly isOver: boolean
-  readonly takes: boolean
-  readonly presences: Presences
-  send(frame: Frame): void
-  sendParts(parts: readonly Buffer[]): void
-  /** A newer token. @throws Error with a message for the client */
-  renew(token: string): Promise<void>
-}
 
 export interface ChannelsInit {
   readonly client: ChannelsClient
@@ -37,22 +19,23 @@ export interface ChannelsInit {
   readonly failed: (error: unknown) => void
 }
 
-/** What a client is told in an error reply. */
-class PushError extends Error {
-  override readonly name = 'PushError'
-}
-
-const SUPABASE_REPLY = { postgres_changes: [] }
-
 /** The channels of one socket: deals with its frames. */
 export class Channels {
   readonly #init: ChannelsInit
   readonly #client: ChannelsClient
+  readonly #conversation: Conversation
   readonly #channels = new Map<string, Channel>()
 
   constructor(init: ChannelsInit) {
+    const { client, permissions, systemTopics } = init
     this.#init = init
-    this.#client = init.client
+    this.#client = client
+    this.#conversation = new Conversation({
+      client,
+      permissions,
+      systemTopics,
+      systemClient: channel => ({ push: (event, state) => this.#pushOwn(channel, event, state) })
+    })
   }
 
   get size(): number {
@@ -101,7 +84,7 @@ export class Channels {
     }
   }
 
-  /** Asks again for rights that are as old as they may be; ends what they no longer allow. */
+  /** Asks again for rights that are as old as they may be; ends what they no longer allow. `Infinity`: for all. */
   recheck(nowMs: number): void {
     for (const channel of this.#channels.values()) {
       for (const [action, { payload, grant }] of channel.standing) {
@@ -139,7 +122,7 @@ export class Channels {
 
   async #open(channel: Channel, frame: ClientFrame): Promise<void> {
     try {
-      const response = await this.#enter(channel)
+      const response = await this.#conversation.enter(channel, this.#channels.size === 1)
       if (!channel.isOver) {
         channel.state = 'joined'
         this.#init.tally.joins++
@@ -154,41 +137,6 @@ export class Channels {
         this.#reply(frame, error)
       }
     }
-  }
-
-  async #enter(channel: Channel): Promise<object> {
-    const { request, topic, payload } = channel
-    if (request.accessToken !== undefined && request.accessToken !== this.#client.proof) {
-      await this.#client.renew(request.accessToken)
-    }
-    const system = this.#init.systemTopics.get(topic)
-    // Who asks for neither still has to be let into the topic.
-    const asksToWatch = request.watch !== 'none' || !request.present || system !== undefined
-    const [watch, present] = await Promise.all([
-      asksToWatch ? this.#ask(channel, 'watch', payload) : deny(),
-      request.present && system === undefined ? this.#ask(channel, 'present', payload) : deny()
-    ])
-    if (channel.isOver) {
-      return {}
-    }
-    refuseUnless(request, asksToWatch, watch, present, system !== undefined)
-    if (system !== undefined) {
-      channel.system = system.join({ push: (event, state) => this.#pushOwn(channel, event, state) })
-      return {}
-    }
-    const shown = this.#show(channel, present)
-    channel.watching = watch.allowed && request.watch !== 'none' ? request.watch : null
-    return request.isSupabase ? SUPABASE_REPLY : { presence: { watch: channel.watching ?? 'none', ...shown } }
-  }
-
-  /** A second join of a topic may be granted less than the first. */
-  #show({ topic }: Channel, present: Allowed | Denied): { readonly key: string; readonly ref: string } | undefined {
-    if (!present.allowed) {
-      this.#client.presences.hide(topic)
-      return undefined
-    }
-    const key = present.key ?? this.#client.identity.user
-    return { key, ref: this.#client.presences.show(topic, key, present.meta) }
   }
 
   #startWatching(channel: Channel): void {
@@ -208,105 +156,22 @@ export class Channels {
     if (channel.isOver) {
       return
     }
+    let response: unknown
     try {
-      const response = await this.#answer(channel, frame.event, frame.payload)
-      if (!channel.isOver) {
-        this.#reply(frame, response)
-      }
+      response = await this.#conversation.push(channel, frame.event, frame.payload)
     } catch (error) {
-      if (!channel.isOver) {
-        this.#reply(frame, error)
-      }
+      response = error
+    }
+    if (!channel.isOver) {
+      this.#reply(frame, response)
     }
   }
 
-  async #answer(channel: Channel, event: string, payload: Payload): Promise<object> {
-    if (event === 'access_token') {
-      const token = textIn(payload, 'access_token')
-      if (token === undefined) {
-        throw new PushError('access_token is missing, allowed is a text')
-      }
-      await this.#client.renew(token)
-      return {}
-    }
-    if (channel.system !== null) {
-      return await channel.system.handle(event, payload)
-    }
-    switch (event) {
-      case 'track':
-        return await this.#track(channel, payload)
-      case 'update':
-        if (!this.#client.presences.has(channel.topic)) {
-          throw new PushError('not present')
-        }
-        return await this.#track(channel, payload)
-      case 'untrack':
-        return this.#untrack(channel)
-      case 'presence':
-        return await this.#supabase(channel, payload)
-      default:
-        throw new PushError('unknown event')
-    }
-  }
-
-  async #supabase(channel: Channel, payload: Payload): Promise<object> {
-    const event = textIn(payload, 'event')?.toLowerCase()
-    if (event === 'untrack') {
-      return this.#untrack(channel)
-    }
-    if (event !== 'track') {
-      throw new PushError('unknown event')
-    }
-    await this.#track(channel, objectIn(payload, 'payload') ?? {})
-    return {}
-  }
-
-  async #track(channel: Channel, payload: Payload): Promise<object> {
-    const answer = await this.#ask(channel, 'present', payload)
-    if (channel.isOver) {
-      return {}
-    }
-    if (!answer.allowed) {
-      throw new PushError(answer.reason)
-    }
-    const shown = this.#show(channel, answer)
-    return { ref: shown?.ref }
-  }
-
-  #untrack(channel: Channel): object {
-    channel.standing.delete('present')
-    this.#client.presences.hide(channel.topic)
-    return {}
-  }
-
-  async #ask(channel: Channel, action: GatewayAction, payload: Payload): Promise<Allowed | Denied> {
-    const { identity, proof, address } = this.#client
-    const question: GatewayQuestion = {
-      user: identity.user,
-      topic: channel.topic,
-      action,
-      payload,
-      wantedKey: channel.request.wantedKey,
-      identity,
-      address
-    }
-    const grant = await this.#init.permissions.ask(question, proof)
-    if (grant.answer.allowed) {
-      channel.standing.set(action, { payload, grant })
-    }
-    return grant.answer
-  }
-
-  async #recheck(channel: Channel, action: GatewayAction, payload: Payload): Promise<void> {
-    if (channel.isOver) {
-      return
-    }
-    const answer = await this.#ask(channel, action, payload)
-    if (channel.isOver || answer.allowed) {
+  async #recheck(channel: Channel, action: GatewayAction, payload: Channel['payload']): Promise<void> {
+    if (channel.isOver || (await this.#conversation.recheck(channel, action, payload))) {
       return
     }
     this.#init.tally.revoked++
-    this.#client.presences.hide(channel.topic)
     if (action === 'watch') {
       this.#leave(channel)
       this.#client.send(closeFrame(channel.topic, channel.joinRef))
@@ -337,39 +202,14 @@ export class Channels {
     if (to.ref === null || this.#client.isOver) {
       return
     }
-    this.#client.send(
-      response instanceof Error ? replyFrame(to, 'error', this.#errorReply(response)) : replyFrame(to, 'ok', response as object)
-    )
-  }
-
-  #errorReply(error: Error): object {
-    const { code } = error as { readonly code?: unknown }
-    if (error.name === 'PushError') {
-      return { reason: error.message }
+    if (response instanceof Error) {
+      const told = tellable(response)
+      if (told === undefined) {
+        this.#init.failed(response)
+      }
+      this.#client.send(replyFrame(to, 'error', told ?? { reason: 'internal error' }))
+    } else {
+      this.#client.send(replyFrame(to, 'ok', response as object))
     }
-    if (typeof code === 'string' && TELLABLE.has(error.name)) {
-      return { reason: error.message, code }
-    }
-    this.#init.failed(error)
-    return { reason: 'internal error' }
-  }
-}
-
-/** Errors of the tracker that name only what the client sent, and what is allowed. */
-const TELLABLE = new Set(['InvalidNameError', 'InvalidMetaError', 'MetaTooBigError', 'LimitError', 'ConnectionEndedError', 'TokenError'])
-
-function refuseUnless(
-  { insists, watch: wanted, present: wantsPresent }: Channel['request'],
-  asksToWatch: boolean,
-  watch: Allowed | Denied,
-  present: Allowed | Denied,
-  isSystem: boolean
-): void {
-  const mustWatch = insists.watch || isSystem || (wanted === 'none' && asksToWatch)
-  if (!watch.allowed && (mustWatch || !present.allowed)) {
-    throw new PushError(asksToWatch || present.allowed ? watch.reason : present.reason)
-  }
-  if (!present.allowed && wantsPresent && insists.present) {
-    throw new PushError(present.reason)
   }
 }

@@ -8,8 +8,9 @@ import type { GatewayRequest, Identity } from './hooks.ts'
 import type { ResolvedGatewayOptions } from './options.ts'
 import type { Permissions } from './permissions.ts'
 import { Presences } from './presences.ts'
-import { Rate } from './rate.ts'
+import { TokenError } from './push-error.ts'
 import type { CloseReason, Tally } from './tally.ts'
+import { Throttle } from './throttle.ts'
 import type { TwinGuard } from './twin-guard.ts'
 import type { Message, SystemTopic } from './types.ts'
 import type { Frame, Wire, WireListener } from './wire.ts'
@@ -35,6 +36,7 @@ const CODES: Readonly<Record<CloseReason, number>> = {
   'taken over': 1000,
   stopped: 1001,
   malformed: 1007,
+  'too large': 1009,
   rate: 1008,
   'token expired': 1008,
   kicked: 1008,
@@ -43,20 +45,15 @@ const CODES: Readonly<Record<CloseReason, number>> = {
   slow: 1013
 }
 
-/** A token that was refused. */
-class TokenError extends Error {
-  override readonly name = 'TokenError'
-  readonly code = 'ERR_TOKEN'
-}
-
 /** One socket of one user: a connection of the tracker, and its channels. INV-90: its silence is judged by the tracker alone. */
 export class Client implements WireListener {
   readonly #host: ClientHost
   readonly #wire: Wire
   readonly #admitted: Admitted
   readonly #channels: Channels
-  readonly #rate: Rate
-  readonly #abort = new AbortController()
+  readonly #throttle: Throttle
+  /** Who waits for an answer that this client owes. */
+  readonly #waiting = new Set<() => void>()
   #request: GatewayRequest
   #identity: Identity
   #session: string | undefined
@@ -64,8 +61,6 @@ export class Client implements WireListener {
   #presences!: Presences
   #isOver = false
   #behindSinceMs: number | null = null
-  #throttledSinceMs: number | null = null
-  #resume: NodeJS.Timeout | undefined
   #nextPingMs: number
 
   constructor(host: ClientHost, wire: Wire, admitted: Admitted) {
@@ -77,7 +72,7 @@ export class Client implements WireListener {
     this.#request = admitted.request
     this.#identity = admitted.identity
     this.#session = admitted.session
-    this.#rate = new Rate(options.limits.framesPerSecond, options.limits.frameBurst, nowMs)
+    this.#throttle = new Throttle(wire, options.limits.framesPerSecond, options.limits.frameBurst)
     this.#nextPingMs = nowMs + Math.random() * options.pingIntervalMs
     this.#channels = new Channels({
       client: this,
@@ -136,30 +131,21 @@ export class Client implements WireListener {
   }
 
   message(text: string): void {
-    if (this.#isOver) {
+    if (!this.#received()) {
       return
     }
-    this.#host.tally.framesIn++
-    this.heard()
     const frame = parseFrame(text)
     if (frame === undefined) {
       this.#host.tally.malformed++
       this.end('malformed')
-    } else if (!this.#isOver) {
-      this.#throttle()
+    } else {
       this.#channels.handle(frame)
     }
   }
 
   binary(bytes: Uint8Array): void {
-    if (this.#isOver) {
-      return
-    }
-    this.#host.tally.framesIn++
-    this.heard()
-    this.#throttle()
-    const frame = parseBinaryPush(bytes)
-    if (frame !== undefined && !this.#isOver) {
+    const frame = this.#received() ? parseBinaryPush(bytes) : undefined
+    if (frame !== undefined) {
       this.#channels.refuse(frame, 'binary payloads are not taken')
     }
   }
@@ -170,8 +156,11 @@ export class Client implements WireListener {
     }
   }
 
-  closed(): void {
-    this.end('gone')
+  closed(reason: 'gone' | 'malformed' | 'too large' = 'gone'): void {
+    if (reason !== 'gone' && !this.#isOver) {
+      this.#host.tally.malformed++
+    }
+    this.end(reason)
   }
 
   send(frame: Frame): void {
@@ -197,19 +186,21 @@ export class Client implements WireListener {
     }
     this.send(pushFrame(topic, event, payload))
     return new Promise(resolve => {
-      const timer = setTimeout(() => resolve(false), timeoutMs)
-      const settle = (has: boolean) => () => {
+      const settle = (has: boolean): void => {
         clearTimeout(timer)
+        this.#waiting.delete(gone)
         resolve(has)
       }
-      this.#abort.signal.addEventListener('abort', settle(false), { once: true })
-      this.#wire.ping(settle(true))
+      const gone = (): void => settle(false)
+      const timer = setTimeout(gone, timeoutMs)
+      this.#waiting.add(gone)
+      this.#wire.ping(() => settle(true))
     })
   }
 
-  /** A newer token; or, before any topic is joined, another user's. */
-  async renew(token: string): Promise<void> {
-    const { options, admission } = this.#host
+  /** A newer token, and with it perhaps other rights; or, where `mayMove`, another user's. */
+  async renew(token: string, mayMove: boolean): Promise<void> {
+    const { options } = this.#host
     const request: GatewayRequest = Object.freeze({ ...this.#request, token })
     const identity = await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request))
     if (this.#isOver) {
@@ -219,18 +210,23 @@ export class Client implements WireListener {
       throw new TokenError('the token is not valid')
     }
     if (identity.user !== this.#identity.user) {
-      if (this.#channels.size > 1) {
+      if (!mayMove) {
         throw new TokenError('the token is another user’s; connect anew with it')
       }
-      const before = this.#connection
-      const { connection, session } = admission.open(request, identity)
-      this.#session = session
-      this.#follow(connection)
-      before.close()
-      this.#host.moved(this, this.#identity.user, identity.user)
+      this.#move(request, identity)
     }
     this.#request = request
     this.#identity = identity
+    this.#channels.recheck(Infinity)
+  }
+
+  #move(request: GatewayRequest, identity: Identity): void {
+    const before = this.#connection
+    const { connection, session } = this.#host.admission.open(request, identity)
+    this.#session = session
+    this.#follow(connection)
+    before.close()
+    this.#host.moved(this, this.#identity.user, identity.user)
   }
 
   /** Several times a second. */
@@ -262,10 +258,12 @@ export class Client implements WireListener {
       return
     }
     this.#isOver = true
-    clearTimeout(this.#resume)
+    this.#throttle.end()
     this.#channels.end()
     this.#connection.lost()
-    this.#abort.abort()
+    for (const gone of [...this.#waiting]) {
+      gone()
+    }
     this.#admitted.leave()
     this.#host.tally.close(reason)
     this.#host.ended(this)
@@ -293,24 +291,21 @@ export class Client implements WireListener {
     }
   }
 
-  /** One who sends too much is read more slowly: the network holds the rest, at his side. */
-  #throttle(): void {
-    const nowMs = performance.now()
-    const waitMs = this.#rate.take(nowMs)
-    if (waitMs === 0) {
-      this.#throttledSinceMs = null
-      return
+  /** A frame has come. False when the client is over, or has sent too much for too long. */
+  #received(): boolean {
+    if (this.#isOver) {
+      return false
     }
-    if (this.#throttledSinceMs === null) {
-      this.#throttledSinceMs = nowMs
-      this.#host.tally.throttled++
+    const { tally, options } = this.#host
+    tally.framesIn++
+    this.heard()
+    const heldMs = this.#throttle.frame(performance.now())
+    if (heldMs === 0) {
+      tally.throttled++
     }
-    if (nowMs - this.#throttledSinceMs >= this.#host.options.limits.throttledMs) {
+    if (heldMs !== undefined && heldMs >= options.limits.throttledMs) {
       this.end('rate')
-      return
     }
-    this.#wire.pause()
-    clearTimeout(this.#resume)
-    this.#resume = setTimeout(() => this.#wire.resume(), waitMs)
+    return !this.#isOver
   }
 }

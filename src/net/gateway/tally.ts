@@ -16,6 +16,7 @@ export type CloseReason =
   | 'rate'
   | 'slow'
   | 'malformed'
+  | 'too large'
   | 'token expired'
   | 'kicked'
   | 'taken over'

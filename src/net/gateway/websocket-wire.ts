@@ -34,8 +34,13 @@ export class WebSocketWire implements Wire {
     })
     socket.on('ping', () => listener.heard())
     socket.once('close', () => listener.closed())
-    // A frame too large, bytes that are no UTF-8, a connection that breaks: `close` follows.
-    socket.on('error', () => undefined)
+    socket.on('error', error => {
+      const { code } = error as { readonly code?: string }
+      // Any other is of the network: `close` follows.
+      if (code?.startsWith('WS_ERR_')) {
+        listener.closed(code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? 'too large' : 'malformed')
+      }
+    })
   }
 
   get bufferedBytes(): number {

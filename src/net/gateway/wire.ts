@@ -16,8 +16,8 @@ export interface WireListener {
   binary(bytes: Uint8Array): void
   /** The other side lives: it answered a ping, or came for more. */
   heard(): void
-  /** It is over, by whatever cause. Once; nothing is told after it. */
-  closed(): void
+  /** It is over; `malformed` and `too large` are of what it sent last. Nothing is told after it. */
+  closed(reason?: 'gone' | 'malformed' | 'too large'): void
 }
 
 /** One client's way in: a WebSocket, or a row of long polls. */

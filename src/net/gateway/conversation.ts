@@ -1,0 +1,183 @@
+import type { Channel } from './channel.ts'
+import type { Allowed, Denied, GatewayAction, Identity } from './hooks.ts'
+import { deny } from './hooks.ts'
+import { type JoinRequest, objectIn, textIn } from './join-request.ts'
+import type { Permissions } from './permissions.ts'
+import type { Presences } from './presences.ts'
+import { PushError } from './push-error.ts'
+import type { SystemClient, SystemTopic } from './types.ts'
+import type { Frame } from './wire.ts'
+
+type Payload = Readonly<Record<string, unknown>>
+
+/** What the channels of a client need of it. */
+export interface ChannelsClient {
+  readonly identity: Identity
+  /** The client's token, or what else tells its rights from those of others of the same user. */
+  readonly proof: string
+  readonly address: string
+  readonly isOver: boolean
+  readonly takes: boolean
+  readonly presences: Presences
+  send(frame: Frame): void
+  sendParts(parts: readonly Buffer[]): void
+  /** A newer token. `mayMove`: it may be another user's. @throws TokenError */
+  renew(token: string, mayMove: boolean): Promise<void>
+}
+
+export interface ConversationInit {
+  readonly client: ChannelsClient
+  readonly permissions: Permissions
+  readonly systemTopics: ReadonlyMap<string, SystemTopic>
+  /** The side of a channel that a topic of the gateway's own talks to. */
+  readonly systemClient: (channel: Channel) => SystemClient
+}
+
+const SUPABASE_REPLY = { postgres_changes: [] }
+
+/** What a client may do and does in its channels. Whatever a hook takes: what it decided counts only if the channel is not over by then. */
+export class Conversation {
+  readonly #init: ConversationInit
+  readonly #client: ChannelsClient
+
+  constructor(init: ConversationInit) {
+    this.#init = init
+    this.#client = init.client
+  }
+
+  /** Lets the channel into its topic, as far as the client may. Returns the reply. `isAlone`: the client is in no other topic. @throws PushError and the tracker's */
+  async enter(channel: Channel, isAlone: boolean): Promise<object> {
+    const { request, topic, payload } = channel
+    if (request.accessToken !== undefined && request.accessToken !== this.#client.proof) {
+      await this.#client.renew(request.accessToken, isAlone)
+    }
+    const system = this.#init.systemTopics.get(topic)
+    // Who asks for neither still has to be let into the topic.
+    const asksToWatch = request.watch !== 'none' || !request.present || system !== undefined
+    const [watch, present] = await Promise.all([
+      asksToWatch ? this.#ask(channel, 'watch', payload) : deny(),
+      request.present && system === undefined ? this.#ask(channel, 'present', payload) : deny()
+    ])
+    if (channel.isOver) {
+      return {}
+    }
+    refuseUnless(request, { asksToWatch, isSystem: system !== undefined }, watch, present)
+    if (system !== undefined) {
+      channel.system = system.join(this.#init.systemClient(channel))
+      return {}
+    }
+    const shown = this.#show(channel, present)
+    channel.watching = watch.allowed && request.watch !== 'none' ? request.watch : null
+    return request.isSupabase ? SUPABASE_REPLY : { presence: { watch: channel.watching ?? 'none', ...shown } }
+  }
+
+  /** Does what a client pushed. Returns the reply. @throws PushError and the tracker's */
+  async push(channel: Channel, event: string, payload: Payload): Promise<object> {
+    if (event === 'access_token') {
+      return await this.#renew(payload)
+    }
+    if (channel.system !== null) {
+      return await channel.system.handle(event, payload)
+    }
+    switch (event) {
+      case 'track':
+        return await this.#track(channel, payload)
+      case 'update':
+        if (!this.#client.presences.has(channel.topic)) {
+          throw new PushError('not present')
+        }
+        return await this.#track(channel, payload)
+      case 'untrack':
+        return this.#untrack(channel)
+      case 'presence':
+        return await this.#supabase(channel, payload)
+      default:
+        throw new PushError('unknown event')
+    }
+  }
+
+  /** Asks again for a right that is as old as it may be. False: it is no more, and the presence is ended. */
+  async recheck(channel: Channel, action: GatewayAction, payload: Payload): Promise<boolean> {
+    const answer = await this.#ask(channel, action, payload)
+    if (channel.isOver || answer.allowed) {
+      return true
+    }
+    this.#client.presences.hide(channel.topic)
+    return false
+  }
+
+  async #renew(payload: Payload): Promise<object> {
+    const token = textIn(payload, 'access_token')
+    if (token === undefined) {
+      throw new PushError('access_token is missing, allowed is a text')
+    }
+    await this.#client.renew(token, false)
+    return {}
+  }
+
+  /** A second join of a topic may be granted less than the first. */
+  #show({ topic }: Channel, present: Allowed | Denied): { readonly key: string; readonly ref: string } | undefined {
+    if (!present.allowed) {
+      this.#client.presences.hide(topic)
+      return undefined
+    }
+    const key = present.key ?? this.#client.identity.user
+    return { key, ref: this.#client.presences.show(topic, key, present.meta) }
+  }
+
+  async #supabase(channel: Channel, payload: Payload): Promise<object> {
+    const event = textIn(payload, 'event')?.toLowerCase()
+    if (event === 'untrack') {
+      return this.#untrack(channel)
+    }
+    if (event !== 'track') {
+      throw new PushError('unknown event')
+    }
+    await this.#track(channel, objectIn(payload, 'payload') ?? {})
+    return {}
+  }
+
+  async #track(channel: Channel, payload: Payload): Promise<object> {
+    const answer = await this.#ask(channel, 'present', payload)
+    if (channel.isOver) {
+      return {}
+    }
+    if (!answer.allowed) {
+      throw new PushError(answer.reason)
+    }
+    return { ref: this.#show(channel, answer)?.ref }
+  }
+
+  #untrack(channel: Channel): object {
+    channel.standing.delete('present')
+    this.#client.presences.hide(channel.topic)
+    return {}
+  }
+
+  async #ask(channel: Channel, action: GatewayAction, payload: Payload): Promise<Allowed | Denied> {
+    const { identity, proof, address } = this.#client
+    const { topic, request } = channel
+    const question = { user: identity.user, topic, action, payload, wantedKey: request.wantedKey, identity, address }
+    const grant = await this.#init.permissions.ask(question, proof)
+    if (grant.answer.allowed) {
+      channel.standing.set(action, { payload, grant })
+    }
+    return grant.answer
+  }
+}
+
+/** What was asked for by name must be granted; else, of both, one at least. */
+function refuseUnless(
+  { insists, watch: wanted, present: wantsPresent }: JoinRequest,
+  { asksToWatch, isSystem }: { readonly asksToWatch: boolean; readonly isSystem: boolean },
+  watch: Allowed | Denied,
+  present: Allowed | Denied
+): void {
+  const mustWatch = insists.watch || isSystem || (wanted === 'none' && asksToWatch)
+  if (!watch.allowed && (mustWatch || !present.allowed)) {
+    throw new PushError(asksToWatch || present.allowed ? watch.reason : present.reason)
+  }
+  if (!present.allowed && wantsPresent && insists.present) {
+    throw new PushError(present.reason)
+  }
+}
