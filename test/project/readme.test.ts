@@ -15,7 +15,10 @@ const block = (language: string, containing: string): string => {
 
 /** The example as a program of this checkout. */
 const asProgram = (code: string): string =>
-  code.replaceAll("'rollcall'", `'${root}src/index.ts'`).replaceAll("'rollcall/libp2p'", `'${root}src/net/libp2p/index.ts'`)
+  code
+    .replaceAll("'rollcall'", `'${root}src/index.ts'`)
+    .replaceAll("'rollcall/libp2p'", `'${root}src/net/libp2p/index.ts'`)
+    .replaceAll("'rollcall/gateway'", `'${root}src/net/gateway/index.ts'`)
 
 describe('README', () => {
   it('the first example prints what it says', () => {
@@ -29,10 +32,11 @@ describe('README', () => {
     }
   })
 
-  it('all its programs fit the types', () => {
+  it('all its programs, and those of docs/gateway.md, fit the types', () => {
     const folder = mkdtempSync(join(root, 'test', '.readme-'))
     try {
-      const programs = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(match => match[1] as string)
+      const pages = [readme, readFileSync(`${root}docs/gateway.md`, 'utf8')]
+      const programs = pages.flatMap(page => [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(match => match[1] as string))
       expect(programs.length).toBeGreaterThan(1)
       programs.forEach((code, i) => {
         writeFileSync(join(folder, `program-${i}.ts`), asProgram(code))
