@@ -1,17 +1,25 @@
-import type { Presence } from '../../tracker/types.ts'
+import type { Meta, Presence } from '../../tracker/types.ts'
 import type { ListedDiff } from './sample.ts'
 
 /** The JSON of each presence, made once: it is in many diffs and snapshots. */
 const known = new WeakMap<Presence, string>()
 
-/** Its own fields last: a meta that names them as well is overruled by how JSON is read. */
 function metaText(presence: Presence): string {
   let text = known.get(presence)
   if (text === undefined) {
-    text = withField(JSON.stringify(presence.meta), 'phx_ref', presence.ref)
+    text = withField(JSON.stringify(withoutOwnFields(presence.meta)), 'phx_ref', presence.ref)
     known.set(presence, text)
   }
   return text
+}
+
+/** A client that names the fields of the protocol in its meta must not pass for another presence, or for an update of one. */
+function withoutOwnFields(meta: Meta): Meta {
+  if (!Object.hasOwn(meta, 'phx_ref') && !Object.hasOwn(meta, 'phx_ref_prev')) {
+    return meta
+  }
+  const { phx_ref: _ref, phx_ref_prev: _prev, ...rest } = meta
+  return rest
 }
 
 function withField(object: string, name: string, value: string): string {
