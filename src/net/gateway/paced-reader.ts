@@ -17,6 +17,7 @@ export class PacedReader<T> {
   readonly #init: PacedReaderInit<T>
   #asking = false
   #wanted = false
+  #hasBegun = false
   #closed = false
   #endWindow: (() => void) | null = null
 
@@ -25,7 +26,7 @@ export class PacedReader<T> {
     void this.#run()
   }
 
-  /** Calls `settled` as soon as no event is due: after this turn of the event loop, or after the event that ends the window. */
+  /** Calls `settled` as soon as no event is due, unless one comes: after this turn of the event loop, or when the window ends. Never before the first event. */
   soon(): void {
     if (this.#wanted) {
       return
@@ -54,6 +55,7 @@ export class PacedReader<T> {
           break
         }
         this.#wanted = false
+        this.#hasBegun = true
         take(value as T)
         await this.#window()
       }
@@ -61,7 +63,7 @@ export class PacedReader<T> {
       failure = error
     }
     if (!this.#closed) {
-      this.#closed = true
+      this.close()
       ended(failure)
     }
   }
@@ -80,7 +82,7 @@ export class PacedReader<T> {
   }
 
   #settle(): void {
-    if (this.#wanted && this.#asking && !this.#closed) {
+    if (this.#wanted && this.#asking && this.#hasBegun && !this.#closed) {
       this.#wanted = false
       this.#init.settled()
     }

@@ -31,7 +31,7 @@ export function fakeWatcher(joinRef = '1', heard: (text: string) => void = () =>
 /** A presence as a tracker lists it. `session` is padded to the length of one. */
 export function presenceOf(key: string, session = 'a', revision = 0, more: Partial<Presence> = {}): Presence {
   return Object.freeze({
-    ref: `${session.padEnd(16, '_')}.${revision.toString(36)}.x`,
+    ref: `${session.padEnd(16, '_')}.${revision.toString(36)}.${key}`,
     prevRef: null,
     key,
     user: key,
