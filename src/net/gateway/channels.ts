@@ -42,6 +42,11 @@ export class Channels {
     return this.#channels.size
   }
 
+  /** Whether any topic is joined; joins under way do not count. */
+  get isInAny(): boolean {
+    return [...this.#channels.values()].some(({ state }) => state === 'joined')
+  }
+
   has(topic: string): boolean {
     return this.#channels.get(topic)?.state === 'joined'
   }
@@ -122,7 +127,7 @@ export class Channels {
 
   async #open(channel: Channel, frame: ClientFrame): Promise<void> {
     try {
-      const response = await this.#conversation.enter(channel, this.#channels.size === 1)
+      const response = await this.#conversation.enter(channel)
       if (!channel.isOver) {
         channel.state = 'joined'
         this.#init.tally.joins++

@@ -198,8 +198,8 @@ export class Client implements WireListener {
     })
   }
 
-  /** A newer token, and with it perhaps other rights; or, where `mayMove`, another user's. */
-  async renew(token: string, mayMove: boolean): Promise<void> {
+  /** A newer token, and with it perhaps other rights; or, before any topic is joined, another user's. @throws TokenError */
+  async renew(token: string): Promise<void> {
     const { options } = this.#host
     const request: GatewayRequest = Object.freeze({ ...this.#request, token })
     const identity = await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request))
@@ -210,7 +210,7 @@ export class Client implements WireListener {
       throw new TokenError('the token is not valid')
     }
     if (identity.user !== this.#identity.user) {
-      if (!mayMove) {
+      if (this.#channels.isInAny) {
         throw new TokenError('the token is another user’s; connect anew with it')
       }
       this.#move(request, identity)

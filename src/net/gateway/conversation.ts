@@ -4,7 +4,7 @@ import { deny } from './hooks.ts'
 import { type JoinRequest, objectIn, textIn } from './join-request.ts'
 import type { Permissions } from './permissions.ts'
 import type { Presences } from './presences.ts'
-import { PushError } from './push-error.ts'
+import { PushError, TokenError } from './push-error.ts'
 import type { SystemClient, SystemTopic } from './types.ts'
 import type { Frame } from './wire.ts'
 
@@ -21,8 +21,8 @@ export interface ChannelsClient {
   readonly presences: Presences
   send(frame: Frame): void
   sendParts(parts: readonly Buffer[]): void
-  /** A newer token. `mayMove`: it may be another user's. @throws TokenError */
-  renew(token: string, mayMove: boolean): Promise<void>
+  /** A newer token; before any topic is joined, perhaps another user's. @throws TokenError */
+  renew(token: string): Promise<void>
 }
 
 export interface ConversationInit {
@@ -45,12 +45,13 @@ export class Conversation {
     this.#client = init.client
   }
 
-  /** Lets the channel into its topic, as far as the client may. Returns the reply. `isAlone`: the client is in no other topic. @throws PushError and the tracker's */
-  async enter(channel: Channel, isAlone: boolean): Promise<object> {
+  /** Lets the channel into its topic, as far as the client may. Returns the reply. @throws PushError, TokenError and the tracker's */
+  async enter(channel: Channel): Promise<object> {
     const { request, topic, payload } = channel
     if (request.accessToken !== undefined && request.accessToken !== this.#client.proof) {
-      await this.#client.renew(request.accessToken, isAlone)
+      await this.#client.renew(request.accessToken)
     }
+    const { user } = this.#client.identity
     const system = this.#init.systemTopics.get(topic)
     // Who asks for neither still has to be let into the topic.
     const asksToWatch = request.watch !== 'none' || !request.present || system !== undefined
@@ -60,6 +61,10 @@ export class Conversation {
     ])
     if (channel.isOver) {
       return {}
+    }
+    if (this.#client.identity.user !== user) {
+      // The token of another join that was under way as well: what was granted was granted to somebody else.
+      throw new TokenError('the socket has become another user’s meanwhile; join again')
     }
     refuseUnless(request, { asksToWatch, isSystem: system !== undefined }, watch, present)
     if (system !== undefined) {
@@ -111,7 +116,7 @@ export class Conversation {
     if (token === undefined) {
       throw new PushError('access_token is missing, allowed is a text')
     }
-    await this.#client.renew(token, false)
+    await this.#client.renew(token)
     return {}
   }
 
