@@ -69,7 +69,7 @@ export class Conversation {
     refuseUnless(request, { asksToWatch, isSystem: system !== undefined }, watch, present)
     if (system !== undefined) {
       channel.system = system.join(this.#init.systemClient(channel))
-      return {}
+      return { user: this.#client.identity.user }
     }
     const shown = this.#show(channel, present)
     channel.watching = watch.allowed && request.watch !== 'none' ? request.watch : null

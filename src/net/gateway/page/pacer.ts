@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PushError } from '../push-error.ts'
 
 /** After a search the process is left alone for so many times as long as it took. */
 const REST = 4
@@ -12,7 +13,7 @@ export class Pacer {
   /** Rejects when too many wait already, and with what `search` throws. */
   async run<T>(search: () => T): Promise<T> {
     if (this.#waiting >= MAX_WAITING) {
-      throw new Error('too many searches at once; try again')
+      throw new PushError('too many searches at once; try again')
     }
     this.#waiting++
     try {

@@ -1,5 +1,6 @@
 import type { Presence, Tracker } from '../../../tracker/types.ts'
 import { textIn } from '../join-request.ts'
+import { PushError } from '../push-error.ts'
 import { explainUser } from './explain-user.ts'
 import type { Device, TopicsReply, UserReply, UsersReply } from './messages.ts'
 import { Pacer } from './pacer.ts'
@@ -28,7 +29,7 @@ export class Questions {
       case 'user':
         return this.#pacer.run(() => this.#user(payload))
       default:
-        throw new Error('unknown event; allowed are topics, users and user')
+        throw new PushError('unknown event; allowed are topics, users and user')
     }
   }
 
@@ -58,7 +59,7 @@ export class Questions {
   #user(payload: Payload): UserReply {
     const user = textIn(payload, 'user')
     if (user === undefined) {
-      throw new Error('user is missing: a text that names one')
+      throw new PushError('user is missing: a text that names one')
     }
     const { online, connections, lastSeen } = this.#tracker.user(user)
     const explanation = explainUser(this.#tracker, this.#tracker.replicas(), user, Date.now())

@@ -51,5 +51,5 @@ export class FiguresView {
 function agreement({ replicas, self }) {
   const asked = replicas.filter(({ id, status, agrees }) => id !== self && status === 'up' && agrees !== null)
   const same = asked.filter(({ agrees }) => agrees).length
-  return asked.length === 0 ? '–' : same === asked.length ? 'all' : `${number(same + 1)} of ${number(asked.length + 1)}`
+  return asked.length === 0 ? '–' : `${number(same + 1)} of ${number(asked.length + 1)}`
 }

@@ -47,11 +47,17 @@ function show(state) {
 function askToSignIn(why) {
   const form = byId('sign-in')
   setText(byId('sign-in-why'), why)
-  byId('live').hidden = true
+  showLive(false)
   if (form.hidden) {
     form.hidden = false
     byId('token').focus()
   }
+}
+
+/** @param {boolean} isShown */
+function showLive(isShown) {
+  byId('live').hidden = !isShown
+  byId('sections').hidden = !isShown
 }
 
 function listenToForms() {
@@ -78,17 +84,21 @@ function follow(cluster) {
   const events = new EventsView()
   cluster.on('cluster', (/** @type {ClusterState} */ state) => {
     lastMs = state.atMs
-    byId('live').hidden = false
+    showLive(true)
     byId('sign-in').hidden = true
     figures.show(state)
     replicas.show(state)
     topics.show(state)
-    users.show(state)
+    users.refresh()
+  })
+  document.addEventListener('visibilitychange', () => {
+    topics.refresh()
+    users.refresh()
   })
   cluster.on('events', (/** @type {TailBatch} */ batch) => events.add(batch))
   cluster
     .join()
-    .receive('ok', (/** @type {{ user?: string }} */ { user }) => setText(byId('user'), user ?? ''))
+    .receive('ok', (/** @type {{ user?: string }} */ { user }) => setText(byId('user'), user === undefined ? '' : `signed in as ${user}`))
     .receive('error', (/** @type {{ reason?: string }} */ { reason }) => {
       askToSignIn(`Who you are is known, but you may not see the cluster: ${reason ?? 'no reason was given'}.`)
     })

@@ -10,6 +10,9 @@ import { number, plural } from './format.js'
  * @import { TopicView } from './topic-view.js'
  */
 
+/** A list that is worked with keeps its order for so long. */
+const STILL_MS = 5_000
+
 /** The list of topics: the largest, as they come by themselves; or those that begin with a text, asked for anew with each state. */
 export class TopicsView {
   #filter = /** @type {HTMLInputElement} */ (byId('topic-filter'))
@@ -23,9 +26,12 @@ export class TopicsView {
   /** @type {readonly TopicRow[]} */
   #top = []
   #total = 0
+  /** Presences of the largest topic: the bar behind it is full. */
+  #largest = 1
   /** Pages asked for, of the filter. */
   #pages = 1
   #asking = false
+  #touchedMs = Number.NEGATIVE_INFINITY
 
   /**
    * @param {Channel} cluster
@@ -48,16 +54,26 @@ export class TopicsView {
       this.#pages++
       this.#search()
     })
+    for (const touch of ['pointermove', 'pointerdown', 'keydown']) {
+      byId('topic-rows').addEventListener(touch, () => {
+        this.#touchedMs = performance.now()
+      })
+    }
     topic.onChange = () => this.#render()
   }
 
   /** @param {ClusterState} state */
   show({ top, topics }) {
     this.#top = top
+    this.#largest = top[0]?.presences ?? 1
     this.#total = topics
-    if (this.#filter.value === '') {
-      this.#render()
-    } else if (!document.hidden) {
+    this.#render()
+    this.refresh()
+  }
+
+  /** What is filtered is asked for anew, unless nobody sees it. */
+  refresh() {
+    if (this.#filter.value !== '' && !document.hidden) {
       this.#search()
     }
   }
@@ -117,8 +133,7 @@ export class TopicsView {
     if (this.#filter.value !== '') {
       return
     }
-    const list = byId('topic-rows')
-    const isHeld = list.matches(':hover, :focus-within')
+    const isHeld = performance.now() - this.#touchedMs < STILL_MS
     this.#more.hidden = true
     this.#rows.show(isHeld ? this.#rows.inPlace(this.#top) : this.#top)
     const all = plural(this.#total, 'topic')
@@ -134,13 +149,14 @@ export class TopicsView {
     button.addEventListener('click', () => this.#topic.open(topic, true))
     const keys = create('td', { class: 'number' })
     const presences = create('td', { class: 'number' })
-    const node = create('tr', {}, create('th', { scope: 'row' }, button), keys, presences)
+    const node = create('tr', {}, create('th', { scope: 'row', class: 'share' }, button), keys, presences)
     return {
       node,
       update: row => {
         setAttribute(button, 'aria-current', String(row.topic === this.#topic.name))
         setText(keys, number(row.keys))
         setText(presences, number(row.presences))
+        node.style.setProperty('--share', String(row.presences / this.#largest))
       }
     }
   }

@@ -86,7 +86,11 @@ export class UserView {
 
   /** @param {UserReply} reply */
   #show({ why, devices, presences, omitted }) {
-    setText(byId('user-why'), omitted === 0 ? `${why}.` : `${why}. ${number(omitted)} more are not shown.`)
+    const ids = new Set([...devices, ...presences].map(({ replica }) => replica))
+    const said = [...ids].reduce((text, id) => text.replaceAll(id, unbroken(shortId(id))), why)
+    setText(byId('user-why'), omitted === 0 ? `${said}.` : `${said}. ${number(omitted)} more are not shown.`)
+    byId('devices').hidden = devices.length === 0
+    byId('presences').hidden = presences.length === 0
     this.#devices.show(devices.map((device, index) => ({ ...device, number: index })))
     this.#presences.show(presences)
   }
@@ -98,13 +102,14 @@ export class UserView {
   #makePresence({ topic, key }) {
     const button = create('button', { type: 'button', class: 'link', title: topic }, topic)
     button.addEventListener('click', () => this.#topic.open(topic, true))
-    const replica = create('td')
+    const replica = create('code')
+    const status = create('td', {}, replica)
     const age = create('td', { class: 'number' })
     const proven = create('td', { class: 'number' })
     return {
-      node: create('tr', {}, create('th', { scope: 'row' }, button), create('td', {}, key), replica, age, proven),
+      node: create('tr', {}, create('th', { scope: 'row' }, button, key === this.#name ? '' : `as ${key}`), status, age, proven),
       update: presence => {
-        setText(replica, `${shortId(presence.replica)}, ${presence.replicaStatus}`)
+        setText(replica, `${shortId(presence.replica)} ${presence.replicaStatus}`)
         setText(age, duration(presence.ageMs))
         setText(proven, presence.provenMsAgo === null ? '–' : duration(presence.provenMsAgo))
       }
@@ -112,14 +117,23 @@ export class UserView {
   }
 }
 
+/**
+ * A line may end after the dots.
+ *
+ * @param {string} id
+ */
+function unbroken(id) {
+  return id.replace('…', '…\u2060')
+}
+
 /** @returns {Row<NumberedDevice>} */
 function makeDevice() {
-  const replica = create('th', { scope: 'row' })
+  const replica = create('code')
   const state = create('td')
   const age = create('td', { class: 'number' })
   const meta = create('td', { class: 'metas' })
   return {
-    node: create('tr', {}, replica, state, age, meta),
+    node: create('tr', {}, create('th', { scope: 'row' }, replica), state, age, meta),
     update: device => {
       setText(replica, shortId(device.replica))
       setText(state, device.state)

@@ -5,7 +5,7 @@ import { number, plural } from './format.js'
 import { UserView } from './user-view.js'
 
 /**
- * @import { ClusterState, UsersReply } from '../messages.ts'
+ * @import { UsersReply } from '../messages.ts'
  * @import { Channel } from './phoenix.mjs'
  * @import { TopicView } from './topic-view.js'
  */
@@ -20,7 +20,6 @@ export class UsersView {
   /** @type {KeyedRows<string>} */
   #rows
   #asking = false
-  #users = -1
 
   /**
    * @param {Channel} cluster
@@ -44,13 +43,10 @@ export class UsersView {
     })
   }
 
-  /** @param {ClusterState} state */
-  show({ users }) {
+  /** Something has changed: what is shown is asked for anew, unless nobody sees it. */
+  refresh() {
     if (!document.hidden) {
-      if (users !== this.#users) {
-        this.#users = users
-        this.#list()
-      }
+      this.#list()
       this.#user.refresh()
     }
   }
