@@ -38,6 +38,8 @@ export async function openReplica(options: OpenReplicaOptions): Promise<ReplicaH
     tracker: replica.presence,
     cluster: options.cluster,
     addresses: replica.addresses(),
+    metrics: replica.node.metrics,
+    logger: replica.node.logger,
     stop: stopOptions => replica.stop(stopOptions)
   }
 }

@@ -26,7 +26,7 @@ export interface Commands {
 const EXAMPLES = `
 Start here:
   rollcall demo                                     three replicas and some people, live in the terminal
-  rollcall serve --name a                           one replica, with its control API on the loopback
+  rollcall serve --name a                           one replica, with gateway, live page and control API on the loopback
   rollcall serve --name b --peers ADDRESS_OF_A      another one, which finds the first
   rollcall who room:1                               who is in a topic, as the replica sees it
   rollcall doctor ada                               why is ada online, which replica lags, is the clock or the loop late
@@ -60,7 +60,7 @@ export function createProgram(commands: Commands, version: string): Command {
   program.commandsGroup('Run:')
   add(
     'serve',
-    'run one replica, until SIGTERM (its presences leave at once) or SIGINT (they are held for the grace)',
+    'run one replica with a gateway for browsers, until SIGTERM (clients are sent elsewhere) or SIGINT (presences are held for the grace)',
     SERVE,
     commands.serve
   )
@@ -77,7 +77,7 @@ export function createProgram(commands: Commands, version: string): Command {
   program.commandsGroup('Change a running replica:')
   add('kick <user>', "end a user's connections", CLIENT, commands.kick)
   add('forget <replica>', 'drop a dead replica and all it held, now and not after --permdown-after', CLIENT, commands.forget)
-  add('drain', 'take no new connections, before a stop', CLIENT, commands.drain)
+  add('drain', 'take no new connections, and send those of the gateway elsewhere, before a stop', CLIENT, commands.drain)
   return program
 }
 

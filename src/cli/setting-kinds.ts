@@ -101,6 +101,16 @@ export function list(placeholder: string, allowed: string, accepts: (item: strin
   }
 }
 
+/** One of a closed set of words. */
+export function choice<W extends string>(placeholder: string, known: readonly W[]): Kind<W> {
+  return {
+    placeholder,
+    allowed: known.join(' or '),
+    read: raw => known.find(word => word === raw),
+    write: String
+  }
+}
+
 /** Some of a closed set of words, or `none`. */
 export function words<W extends string>(placeholder: string, known: readonly W[]): Kind<readonly W[]> {
   const inner = list(placeholder, `none, all, or some of ${known.join(', ')}`, item => ['none', 'all', ...known].includes(item))

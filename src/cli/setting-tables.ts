@@ -1,10 +1,11 @@
 import { multiaddr } from '@multiformats/multiaddr'
-import { duration, integer, list, number, optionalNumber, optionalText, text, toggle, words } from './setting-kinds.ts'
+import { choice, duration, integer, list, number, optionalNumber, optionalText, text, toggle, words } from './setting-kinds.ts'
 import { FAULT_KINDS } from './sim/faults.ts'
 import { TUNING } from './tuning.ts'
 
 const FIND = 'Which replica:'
 const CLUSTER = 'Cluster:'
+const GATEWAY = 'Gateway:'
 const RUN = 'Run:'
 const OUTPUT = 'Output:'
 
@@ -29,6 +30,44 @@ export const CLIENT = {
   token: { kind: optionalText('text'), fallback: undefined, group: FIND, help: 'the token of that control API', hidden: true },
   timeout: { kind: duration(1), fallback: 5_000, group: FIND, help: 'how long to wait for an answer' },
   json: { kind: toggle, fallback: false, group: OUTPUT, help: 'one JSON document (watch: one a line) instead of a table' }
+} as const
+
+const isOrigin = (item: string): boolean => item === '*' || URL.parse(item)?.origin === item
+
+/** Browsers and other clients, at `serve`. */
+const GATEWAYS = {
+  gateway: {
+    kind: text('host:port'),
+    fallback: '127.0.0.1:7480',
+    group: GATEWAY,
+    help: 'where browsers connect and see the live page; port 0 for any; none for no gateway'
+  },
+  gatewayAuth: {
+    kind: choice('how', ['open', 'jwt']),
+    fallback: 'open',
+    group: GATEWAY,
+    help: 'open: everybody may do everything, on the loopback only; jwt: what a signed token says'
+  },
+  jwtSecretFile: {
+    kind: optionalText('file'),
+    fallback: undefined,
+    group: GATEWAY,
+    help: 'with jwt: the secret of HS256, 32 bytes or more'
+  },
+  jwtPublicKey: {
+    kind: optionalText('file'),
+    fallback: undefined,
+    group: GATEWAY,
+    help: 'with jwt, instead of a secret: the public key (PEM) of RS256, ES256, ES384, ES512 or EdDSA'
+  },
+  jwtIssuer: { kind: optionalText('text'), fallback: undefined, group: GATEWAY, help: 'with jwt: what iss has to be' },
+  jwtAudience: { kind: optionalText('text'), fallback: undefined, group: GATEWAY, help: 'with jwt: what aud has to name' },
+  origins: {
+    kind: list('origin', 'origins such as https://app.example, without a path, or *', isOrigin),
+    fallback: [],
+    group: GATEWAY,
+    help: 'whose web pages may connect besides the live page; by default those of the host that is asked; * for all'
+  }
 } as const
 
 /** `rollcall serve`. */
@@ -63,6 +102,7 @@ export const SERVE = {
     help: 'where the control API listens, loopback only; port 0 for any'
   },
   log: { kind: words('format', ['text', 'json']), fallback: ['text'], group: OUTPUT, help: 'how events are printed: text, json, or none' },
+  ...GATEWAYS,
   ...LOCATE,
   ...TUNING
 } as const

@@ -11,6 +11,8 @@ export interface ControlFile {
   readonly replica: string
   readonly cluster: string
   readonly startedAt: number
+  /** Of its gateway and live page, if it has one. */
+  readonly gateway?: string
 }
 
 /** `--state`, else `$XDG_STATE_HOME/rollcall`, else `~/.local/state/rollcall` (`%LOCALAPPDATA%\rollcall` on Windows). */

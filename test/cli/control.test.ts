@@ -36,6 +36,7 @@ describe('control API', () => {
   test('status and nodes: this replica, ready, up', async () => {
     const status = await client.ask<StatusAnswer>('GET', '/v1/status')
     expect(status).toMatchObject({ replica: tracker.id, cluster: 'test', pid: process.pid, ready: true, partial: false, draining: false })
+    expect(status.gateway).toBeNull()
     const nodes = await client.ask<NodesAnswer>('GET', '/v1/nodes')
     expect(nodes).toMatchObject({ self: tracker.id, nodes: [{ id: tracker.id, status: 'up' }] })
   })
@@ -199,7 +200,8 @@ describe('doctor', () => {
       uptimeMs: 1,
       ready: true,
       partial: false,
-      draining: false
+      draining: false,
+      gateway: null
     },
     loop: { p50Ms: 1, p99Ms: 2, maxMs: 3 },
     clock: { wallMs: Date.now(), steppedMs: 0 },

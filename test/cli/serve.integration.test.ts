@@ -1,9 +1,12 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DoctorAnswer, NodesAnswer, WhoAnswer } from '../../src/cli/control/answers.ts'
 import { createReplica, type Replica } from '../../src/net/libp2p/replica.ts'
+import { closeAll } from '../support/gateway/close-all.ts'
+import { openRaw, type RawClient } from '../support/gateway/raw-client.ts'
+import { until as eventually } from '../support/net/until.ts'
 import { CliProcess, type Outcome, runCli } from './support/run-cli.ts'
 
 const state = mkdtempSync(join(tmpdir(), 'rollcall-serve-'))
@@ -30,8 +33,17 @@ async function until<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): 
   }
 }
 
+/** By the gateway of the process. */
+async function enter(user: string, topic: string): Promise<RawClient> {
+  const [, url] = await served.printed(/clients connect to http:\/\/(\S+)/)
+  const client = await openRaw(`ws://${url}`, { user, session: `of ${user}` })
+  expect(await client.request(topic, 'phx_join')).toMatchObject({ status: 'ok' })
+  return client
+}
+
 beforeAll(async () => {
-  served = new CliProcess(['serve', '--cluster', cluster, '--grace', '1s', '--control', '127.0.0.1:0'], { ROLLCALL_STATE: state })
+  const flags = ['--cluster', cluster, '--grace', '1s', '--control', '127.0.0.1:0', '--gateway', '127.0.0.1:0']
+  served = new CliProcess(['serve', ...flags], { ROLLCALL_STATE: state })
   const [, address] = await served.printed(/--peers (\S+)/)
   holder = await createReplica({ cluster, bootstrap: [address as string], graceMs: 1_000 })
   await until(
@@ -42,6 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   served.child.kill('SIGKILL')
+  await closeAll()
   await holder.stop()
   rmSync(state, { recursive: true, force: true })
 })
@@ -104,11 +117,29 @@ describe('rollcall serve, and the commands', () => {
     expect(outcome).toMatchObject({ status: 1, stdout: 'nobody is not known here; rollcall nodes lists those that are\n' })
   })
 
-  test('SIGTERM: says so, stops with status 0, and its file is gone', async () => {
+  test('the gateway: its page’s address is printed and stands in the control file; its clients are seen everywhere', async () => {
+    const [, url] = await served.printed(/live page at (\S+), clients connect to/)
+    expect(JSON.parse(readFileSync(join(state, 'main.json'), 'utf8'))).toMatchObject({ gateway: url })
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    const client = await enter('dora', 'room:4')
+    await eventually('dora is seen by the other replica', () => holder.presence.count('room:4').presences === 1)
+    expect((await rollcall('who', 'room:4')).stdout).toMatch(/dora\s+online/)
+    client.terminate()
+  })
+
+  test('SIGTERM: sends clients elsewhere, where they come back unnoticed; stops with status 0, and its file is gone', async () => {
+    const client = await enter('emil', 'room:5')
+    await eventually('emil is seen by the other replica', () => holder.presence.get('room:5', 'emil').length === 1)
+    const left: unknown[] = []
+    holder.presence.addEventListener('diff', ({ detail }) => left.push(...(detail.topic === 'room:5' ? detail.leaves : [])))
     served.child.kill('SIGTERM')
+    expect((await client.closed()).code).toBe(1012)
+    holder.presence.connect('emil', { session: 'of emil' }).track('room:5')
     const { status, stdout } = await served.ended()
     expect(status).toBe(0)
-    expect(stdout).toMatch(/SIGTERM: stopping, presences leave at once\n.*stopped\n$/)
+    expect(stdout).toMatch(/SIGTERM: stopping, presences leave at once\n.*sending 1 client elsewhere\n.*stopped\n$/)
+    expect(holder.presence.get('room:5', 'emil')).toMatchObject([{ replica: holder.id, state: 'online' }])
+    expect(left).toEqual([])
     expect(() => statSync(join(state, 'main.json'))).toThrow()
     expect((await rollcall('nodes')).status).toBe(3)
   })

@@ -60,6 +60,20 @@ describe('settings: one resolution', () => {
     expect(serve({ config: configFile({ peers }) }).peers).toEqual(peers)
   })
 
+  test('gateway: on the loopback and open, where nothing is said', () => {
+    expect(serve({})).toMatchObject({ gateway: '127.0.0.1:7480', gatewayAuth: 'open', origins: [], jwtSecretFile: undefined })
+    const env = {
+      ROLLCALL_GATEWAY_AUTH: 'jwt',
+      ROLLCALL_JWT_SECRET_FILE: '/run/secret',
+      ROLLCALL_ORIGINS: 'https://a.example, http://b.example:8080'
+    }
+    expect(serve({}, env)).toMatchObject({
+      gatewayAuth: 'jwt',
+      jwtSecretFile: '/run/secret',
+      origins: ['https://a.example', 'http://b.example:8080']
+    })
+  })
+
   test('words: all and none', () => {
     const faults = (value: string) => resolveCommand(SIM, { faults: [value] }, {}).settings.faults
     expect(faults('none')).toEqual([])
@@ -77,6 +91,9 @@ describe('settings: refusals name the place, the value and what is allowed', () 
     [{ mdns: 'perhaps' }, {}, '--mdns is perhaps, allowed: true or false'],
     [{ peers: ['10.0.0.1:80'] }, {}, '--peers is 10.0.0.1:80, allowed: multiaddrs such as'],
     [{ allow: ['me'] }, {}, '--allow is me, allowed: peer ids such as'],
+    [{ gatewayAuth: 'none' }, {}, '--gateway-auth is none, allowed: open or jwt'],
+    [{ origins: ['app.example'] }, {}, '--origins is app.example, allowed: origins such as https://app.example, without a path, or *'],
+    [{ origins: ['https://app.example/'] }, {}, '--origins is https://app.example/, allowed: origins'],
     [{ suspectPhi: 'x' }, {}, '--suspect-phi is x, allowed: a number from 0.1 to 100'],
     [{ cluster: '' }, {}, '--cluster is "", allowed: a text of 1 to 64 characters']
   ])('%j %j', (flags, env, message) => {

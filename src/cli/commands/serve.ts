@@ -1,26 +1,31 @@
 import { randomBytes } from 'node:crypto'
 import pc from 'picocolors'
 import type { Tracker, TrackerEventDetails } from '../../tracker/types.ts'
-import { resolveCommand } from '../config.ts'
+import { type Resolved, resolveCommand } from '../config.ts'
 import { Endpoints } from '../control/endpoints.ts'
 import { ControlServer } from '../control/server.ts'
 import { EXIT, messageOf, UsageError } from '../errors.ts'
+import { gatewayAuth } from '../gateway/gateway-auth.ts'
+import { GatewayServer, type GatewayServerOptions } from '../gateway/gateway-server.ts'
 import { parseHostPort, requireLoopback } from '../host-port.ts'
 import { openReplica } from '../open-replica.ts'
 import type { ReplicaHandle } from '../replica.ts'
 import { SERVE } from '../setting-tables.ts'
 import { isRunning, pathIn, readControlFile, removeControlFile, stateDirectory, writeControlFile } from '../state-directory.ts'
+import { plural } from '../tables.ts'
 import { trackerOptions } from '../tuning.ts'
 
 type LogFormat = 'text' | 'json' | 'none'
 
 /** Runs one replica until it is told to stop. Resolves when it has stopped. */
 export async function serve(flags: Record<string, unknown>): Promise<void> {
-  const { settings, given } = resolveCommand(SERVE, flags)
+  const resolved = resolveCommand(SERVE, flags)
+  const { settings, given } = resolved
   const directory = stateDirectory(settings.state)
   refuseSecond(directory, settings.name)
   const listen = parseHostPort(settings.control, '--control')
   requireLoopback(listen, '--control')
+  const gatewayOptions = readGateway(resolved)
   const log = createLog(settings.log[0] ?? 'none')
   const replica = await openReplica({
     cluster: settings.cluster,
@@ -34,20 +39,40 @@ export async function serve(flags: Record<string, unknown>): Promise<void> {
   })
   const token = randomBytes(24).toString('base64url')
   let control: ControlServer | undefined
+  let gateway: GatewayServer | undefined
   try {
-    const endpoints = new Endpoints(replica)
+    gateway = gatewayOptions && (await GatewayServer.open({ ...gatewayOptions, replica }))
+    const endpoints = new Endpoints(replica, gateway)
     control = new ControlServer({ listen, token, endpoints, anyPortInstead: !given('control') })
     const url = await control.start()
     const { id } = replica.tracker
     const file = { url, token, pid: process.pid, replica: id, cluster: replica.cluster, startedAt: Date.now() }
-    const path = writeControlFile(directory, settings.name, file)
+    const path = writeControlFile(directory, settings.name, { ...file, ...(gateway !== undefined && { gateway: gateway.url }) })
     announce(replica, log, url, path)
-    await untilSignal(replica, log)
+    if (gateway !== undefined) {
+      log(
+        'gateway',
+        { url: gateway.url, auth: settings.gatewayAuth },
+        `live page at ${gateway.url}, clients connect to ${gateway.url}/socket`
+      )
+    }
+    await untilSignal(replica, gateway, log)
   } finally {
     removeControlFile(directory, settings.name, process.pid)
     await control?.stop()
+    await gateway?.stop()
     await replica.stop()
   }
+}
+
+/** Undefined: none is wanted. Before anything starts, so that a mistake leaves nothing running. */
+function readGateway({ settings, given }: Resolved<typeof SERVE>): Omit<GatewayServerOptions, 'replica'> | undefined {
+  if (settings.gateway === 'none') {
+    return undefined
+  }
+  const address = parseHostPort(settings.gateway, '--gateway', '127.0.0.1:7480, or none')
+  const auth = gatewayAuth(settings, address)
+  return { listen: address, anyPortInstead: !given('gateway'), auth, origins: settings.origins }
 }
 
 function refuseSecond(directory: string, name: string): void {
@@ -96,8 +121,11 @@ function logReplicas(tracker: Tracker, log: Log): void {
   tracker.addEventListener('error', ({ detail: { error } }) => log('error', { message: messageOf(error) }, pc.red(messageOf(error))))
 }
 
-/** SIGTERM: our presences leave at once. SIGINT: they are held for the grace, as somebody is about to start us again. Twice: at once. */
-async function untilSignal(replica: ReplicaHandle, log: Log): Promise<void> {
+/**
+ * SIGTERM: clients of the gateway are sent elsewhere, and keep their presences; other presences of ours leave at once. SIGINT: all are held for the grace, as
+ * somebody is about to start us again. Twice: at once.
+ */
+async function untilSignal(replica: ReplicaHandle, gateway: GatewayServer | undefined, log: Log): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
   let asked = false
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -116,6 +144,13 @@ async function untilSignal(replica: ReplicaHandle, log: Log): Promise<void> {
     { signal, announce: isAnnounced },
     `${signal}: stopping, presences ${isAnnounced ? 'leave at once' : 'are held for the grace'}`
   )
+  if (gateway !== undefined && isAnnounced) {
+    if (gateway.size > 0) {
+      log('draining', { sockets: gateway.size }, `sending ${plural(gateway.size, 'client')} elsewhere`)
+    }
+    await gateway.drain()
+  }
+  await gateway?.stop()
   await replica.stop({ announce: isAnnounced })
   log('stopped', {}, 'stopped')
 }

@@ -20,6 +20,8 @@ export interface StatusAnswer {
   /** Ready without the state of every origin. */
   readonly partial: boolean
   readonly draining: boolean
+  /** Null without one. `sockets`: clients that are connected now; a drain has ended when there are none. */
+  readonly gateway: { readonly url: string; readonly sockets: number } | null
 }
 
 /** Of `GET /v1/nodes`. */

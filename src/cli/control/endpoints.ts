@@ -1,5 +1,6 @@
 import type { Tracker } from '../../tracker/types.ts'
 import { ClockWatch } from '../clock-watch.ts'
+import type { GatewayServer } from '../gateway/gateway-server.ts'
 import { LoopLagMeter } from '../loop-lag.ts'
 import type { ReplicaHandle } from '../replica.ts'
 import type * as answers from './answers.ts'
@@ -30,6 +31,7 @@ const PAGE_MAX = 10_000
 /** What the control API can do with one replica, without any HTTP. Keys are `METHOD /path`. */
 export class Endpoints {
   readonly #replica: ReplicaHandle
+  readonly #gateway: GatewayServer | undefined
   readonly #loop = new LoopLagMeter()
   readonly #clock = new ClockWatch()
   readonly #startedMs = performance.now()
@@ -54,8 +56,9 @@ export class Endpoints {
     ['GET /v1/watch', (query, signal) => this.#watch(query, signal)]
   ])
 
-  constructor(replica: ReplicaHandle) {
+  constructor(replica: ReplicaHandle, gateway?: GatewayServer) {
     this.#replica = replica
+    this.#gateway = gateway
     const markReady = (): void => {
       this.#ready = true
     }
@@ -82,7 +85,8 @@ export class Endpoints {
       uptimeMs: Math.round(performance.now() - this.#startedMs),
       ready: this.#ready,
       partial: this.#ready && tracker.partial,
-      draining: this.#draining
+      draining: this.#draining || this.#gateway?.draining === true,
+      gateway: this.#gateway === undefined ? null : { url: this.#gateway.url, sockets: this.#gateway.size }
     }
   }
 
@@ -140,6 +144,8 @@ export class Endpoints {
   async #drain(): Promise<answers.DrainAnswer> {
     this.#draining = true
     await this.#tracker.drain()
+    // Goes on for seconds, and `status` tells how far it is. Who stops the gateway waits for it, and hears of a failure.
+    this.#gateway?.drain().catch(() => undefined)
     return { draining: true }
   }
 

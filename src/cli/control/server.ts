@@ -1,8 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { codeOf, messageOf, UsageError } from '../errors.ts'
-import { type HostPort, originOf, requireLoopback } from '../host-port.ts'
+import { codeOf, messageOf } from '../errors.ts'
+import { type HostPort, isLoopbackName, originOf, requireLoopback } from '../host-port.ts'
+import { listen } from '../listen.ts'
+import { answerProbe, sendJson } from '../probes.ts'
 import { type Endpoints, RequestError, type StreamEndpoint } from './endpoints.ts'
 
 /** What a control server is made of. */
@@ -34,19 +35,8 @@ export class ControlServer {
 
   /** Resolves with the origin, such as `http://127.0.0.1:7470`. Throws UsageError when the port is taken. */
   async start(): Promise<string> {
-    const { listen, anyPortInstead = false } = this.#options
-    try {
-      await this.#listen(listen)
-    } catch (error) {
-      if (codeOf(error) === 'EADDRINUSE' && anyPortInstead) {
-        await this.#listen({ ...listen, port: 0 })
-      } else if (codeOf(error) === 'EADDRINUSE') {
-        throw new UsageError(`--control ${listen.host}:${listen.port} is taken by another process; give another port, or 0 for any`)
-      } else {
-        throw new UsageError(`--control ${listen.host}:${listen.port}: ${messageOf(error)}`)
-      }
-    }
-    return originOf({ host: listen.host, port: (this.#server.address() as AddressInfo).port })
+    const { listen: address, anyPortInstead = false } = this.#options
+    return originOf(await listen(this.#server, { ...address, where: '--control', anyPortInstead }))
   }
 
   /** Ends watching clients and closes. Idempotent. */
@@ -56,16 +46,6 @@ export class ControlServer {
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
     this.#server.closeAllConnections()
     await closed
-  }
-
-  #listen({ host, port }: HostPort): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, () => {
-        this.#server.removeListener('error', reject)
-        resolve()
-      })
-    })
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -80,19 +60,20 @@ export class ControlServer {
         return
       }
       const { status, code, message } = asRequestError(error)
-      send(response, status, { error: { code, message } })
+      sendJson(response, status, { error: { code, message } })
     }
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireLoopbackHost(request)
     const url = new URL(request.url ?? '/', 'http://localhost')
-    if (this.#probe(url.pathname, response)) {
+    const { endpoints } = this.#options
+    if (answerProbe(url.pathname, () => endpoints.status(), response)) {
       return
     }
     this.#authenticate(request)
     const route = `${request.method} ${url.pathname}`
-    const { plain, streams } = this.#options.endpoints
+    const { plain, streams } = endpoints
     const stream = streams.get(route)
     if (stream !== undefined) {
       await this.#stream(stream, url.searchParams, response)
@@ -102,20 +83,7 @@ export class ControlServer {
     if (endpoint === undefined) {
       throw new RequestError(404, 'ERR_NO_ENDPOINT', `there is no ${route}; there are ${[...plain.keys(), ...streams.keys()].join(', ')}`)
     }
-    send(response, 200, await endpoint(url.searchParams))
-  }
-
-  #probe(path: string, response: ServerResponse): boolean {
-    if (path === '/healthz') {
-      send(response, 200, { ok: true })
-      return true
-    }
-    if (path === '/readyz') {
-      const { ready, draining } = this.#options.endpoints.status()
-      send(response, ready && !draining ? 200 : 503, { ready, draining })
-      return true
-    }
-    return false
+    sendJson(response, 200, await endpoint(url.searchParams))
   }
 
   #authenticate(request: IncomingMessage): void {
@@ -165,8 +133,8 @@ function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
 }
 
 function requireLoopbackHost(request: IncomingMessage): void {
-  const host = (request.headers.host ?? '').replace(/:\d+$/, '')
-  if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
+  const { host = '' } = request.headers
+  if (!isLoopbackName(host)) {
     throw new RequestError(403, 'ERR_HOST', `the Host header is ${JSON.stringify(host)}, allowed are 127.0.0.1, localhost and [::1]`)
   }
 }
@@ -180,14 +148,4 @@ function asRequestError(error: unknown): { status: number; code: string; message
   return code === undefined
     ? { status: 500, code: 'ERR_INTERNAL', message: messageOf(error) }
     : { status: code === 'ERR_NOT_ACCEPTING' ? 409 : 400, code, message: messageOf(error) }
-}
-
-// JSON knows no Infinity, and phi may be one.
-const finite = (_name: string, value: unknown): unknown =>
-  typeof value === 'number' && !Number.isFinite(value) ? Math.sign(value) * Number.MAX_VALUE : value
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  const text = JSON.stringify(body, finite)
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', 'content-length': Buffer.byteLength(text) })
-  response.end(text)
 }
