@@ -3,7 +3,7 @@ import { until } from '../net/until.ts'
 import { closeLater } from './close-all.ts'
 
 export { closeAll } from './close-all.ts'
-export { type JoinedTopic, joinTopic } from './phoenix-topic.ts'
+export { type JoinedTopic, joinTopic, type ShownMeta } from './phoenix-topic.ts'
 
 /** A message of the server, as it came. */
 export interface Frame {
@@ -63,7 +63,7 @@ export function openClient(url: string, options: ClientOptions = {}): PhoenixCli
   socket.onOpen(() => void opens++)
   socket.onClose(({ code, reason }) => void closes.push({ code, reason }))
   socket.connect()
-  const close = closeLater(() => new Promise<void>(resolve => socket.disconnect(resolve, 1000)))
+  const close = closeLater(() => new Promise<void>(resolve => socket.disconnect(resolve, 1000)), 'client')
   return {
     socket,
     frames,

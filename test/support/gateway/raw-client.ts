@@ -73,7 +73,7 @@ export async function openRaw(url: string, options: RawOptions = {}): Promise<Ra
   const ws = new WebSocket(`${url}/websocket?${query}`, protocols ?? [], socketOptions)
   // Listens before the handshake is over: the first frames may come with its answer.
   const client = new Raw(ws)
-  closeLater(() => ws.terminate())
+  closeLater(() => ws.terminate(), 'client')
   await new Promise<void>((resolve, reject) => {
     ws.once('open', resolve)
     ws.once('error', reject)
