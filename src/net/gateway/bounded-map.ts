@@ -1,10 +1,13 @@
-/** A map that forgets what was set longest ago. */
+/** A map that forgets what was set longest ago, above so many entries, or so many characters of keys in all. */
 export class BoundedMap<V> {
   readonly #map = new Map<string, V>()
   readonly #max: number
+  readonly #maxCharacters: number
+  #characters = 0
 
-  constructor(max: number) {
+  constructor(max: number, maxCharacters = Infinity) {
     this.#max = max
+    this.#maxCharacters = maxCharacters
   }
 
   get size(): number {
@@ -16,15 +19,20 @@ export class BoundedMap<V> {
   }
 
   set(key: string, value: V): void {
-    this.#map.delete(key)
+    this.delete(key)
     this.#map.set(key, value)
-    if (this.#map.size > this.#max) {
-      const [oldest] = this.#map.keys()
-      this.#map.delete(oldest as string)
+    this.#characters += key.length
+    for (const oldest of this.#map.keys()) {
+      if (this.#map.size <= this.#max && this.#characters <= this.#maxCharacters) {
+        break
+      }
+      this.delete(oldest)
     }
   }
 
   delete(key: string): void {
-    this.#map.delete(key)
+    if (this.#map.delete(key)) {
+      this.#characters -= key.length
+    }
   }
 }

@@ -70,16 +70,29 @@ const made = new WeakSet<object>()
  * @param options.meta what is shown of the client; `present` only. Default: empty.
  * @param options.key under which it is shown. Default: the user.
  * @param options.validMs how long the answer holds; then `authorize` is asked again, and a client that is denied is put out. Default: `authorizeCacheMs`.
+ * @throws TypeError naming what is not as said here, its value, and what is allowed; thrown on by `authorize`, it denies
  */
 export function allow(options: { readonly meta?: Meta; readonly key?: string; readonly validMs?: number } = {}): Allowed {
   const { meta = {}, key, validMs } = options
+  if (!isPlain(meta)) {
+    throw new TypeError(`allow: meta is ${shown(meta)}, allowed is a plain object`)
+  }
+  if (key !== undefined && typeof key !== 'string') {
+    throw new TypeError(`allow: key is ${shown(key)}, allowed is a string`)
+  }
+  if (validMs !== undefined && !(typeof validMs === 'number' && validMs >= 0)) {
+    throw new TypeError(`allow: validMs is ${shown(validMs)}, allowed is a number from 0`)
+  }
   const allowed = Object.freeze({ allowed: true as const, meta, key, validMs })
   made.add(allowed)
   return allowed
 }
 
-/** Denies. The client is told `reason`; the default tells nothing that a topic which does not exist would not tell. */
+/** Denies. The client is told `reason`; the default tells nothing that a topic which does not exist would not tell. @throws TypeError when it is no string */
 export function deny(reason: string = UNAUTHORIZED): Denied {
+  if (typeof reason !== 'string') {
+    throw new TypeError(`deny: reason is ${shown(reason)}, allowed is a string`)
+  }
   const denied = Object.freeze({ allowed: false as const, reason })
   made.add(denied)
   return denied
@@ -87,12 +100,33 @@ export function deny(reason: string = UNAUTHORIZED): Denied {
 
 export const UNAUTHORIZED = 'unauthorized'
 
-/** What an answer means. A meta that looks like the result of `allow` or `deny` is a meta. */
+/** What an answer means. A meta that looks like the result of `allow` or `deny` is a meta. @throws TypeError for what is no answer: nothing is allowed by mistake */
 export function readAnswer(answer: GatewayAnswer): Allowed | Denied {
-  if (typeof answer !== 'object' || answer === null) {
+  if (typeof answer === 'object' && answer !== null && made.has(answer)) {
+    return answer as Allowed | Denied
+  }
+  if (isPlain(answer)) {
+    return allow({ meta: answer })
+  }
+  if (typeof answer === 'boolean' || answer === null || answer === undefined) {
     return answer === true ? allow() : deny()
   }
-  return made.has(answer) ? (answer as Allowed | Denied) : allow({ meta: answer as Meta })
+  throw new TypeError(`authorize answered ${shown(answer)}, allowed are true, false, a meta (a plain object), and what allow and deny make`)
+}
+
+function isPlain(value: unknown): value is Meta {
+  if (typeof value !== 'object' || value === null) {
+    return false
+  }
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'without a class'})`
+  }
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 64)) : typeof value === 'function' ? 'a function' : String(value)
 }
 
 /** Says who a client is, or null to turn it away. A rejection turns it away as well. */

@@ -17,13 +17,15 @@ interface Remembered {
 }
 
 const MAX_REMEMBERED = 10_000
+/** Payloads are in the questions; what is granted is about as large. */
+const MAX_REMEMBERED_CHARACTERS = 8_388_608
 
 /** Asks `authorize`, and remembers what it said. The same question while the hook thinks waits for the same answer. */
 export class Permissions {
   readonly #options: ResolvedGatewayOptions
   readonly #tally: Tally
   readonly #failed: (error: unknown) => void
-  readonly #remembered = new BoundedMap<Remembered>(MAX_REMEMBERED)
+  readonly #remembered = new BoundedMap<Remembered>(MAX_REMEMBERED, MAX_REMEMBERED_CHARACTERS)
 
   constructor(options: ResolvedGatewayOptions, tally: Tally, failed: (error: unknown) => void) {
     this.#options = options
@@ -37,8 +39,8 @@ export class Permissions {
 
   /** `proof` tells apart who is asked for: what was granted to one token says nothing of another. Never rejects: a hook that fails denies. */
   ask(question: GatewayQuestion, proof: string): Promise<Grant> {
-    const { user, topic, action, payload, wantedKey } = question
-    const name = JSON.stringify([user, proof, topic, action, wantedKey ?? null, payload])
+    const { user, topic, action, payload, wantedKey, address } = question
+    const name = JSON.stringify([user, proof, address, topic, action, wantedKey ?? null, payload])
     const known = this.#remembered.get(name)
     if (known !== undefined && (known.settled === undefined || known.settled.untilMs > performance.now())) {
       this.#tally.authorizeCached++

@@ -21,6 +21,19 @@ describe('a bounded map', () => {
     expect([map.size, map.get('998'), map.get('999')]).toEqual([2, 998, 999])
   })
 
+  it('keys that are long in all are forgotten too, the oldest first; one that is too long by itself is not kept', () => {
+    const map = new BoundedMap<number>(100, 10)
+    map.set('aaaa', 1)
+    map.set('bbbb', 2)
+    map.set('aaaa', 3)
+    map.set('cccc', 4)
+    expect([map.get('aaaa'), map.get('bbbb'), map.get('cccc')]).toEqual([3, undefined, 4])
+    map.set('x'.repeat(11), 5)
+    expect(map.size).toBe(0)
+    map.set('dddd', 6)
+    expect(map.get('dddd')).toBe(6)
+  })
+
   it('pub-F3: names of built-in properties are ordinary keys', () => {
     const map = new BoundedMap<number>(10)
     expect(map.get('toString')).toBeUndefined()
