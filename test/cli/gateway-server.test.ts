@@ -14,7 +14,7 @@ beforeEach(async () => {
   await tracker.start()
   await tracker.ready
   replica = { tracker, cluster: 'test', addresses: [], stop: options => tracker.stop(options) }
-  closeLater('server', () => tracker.stop())
+  closeLater(() => tracker.stop())
 })
 
 afterEach(closeAll)
@@ -22,7 +22,7 @@ afterEach(closeAll)
 async function open(more: Partial<GatewayServerOptions> = {}): Promise<GatewayServer> {
   const listen = { host: '127.0.0.1', port: 0 }
   const server = await GatewayServer.open({ replica, listen, anyPortInstead: false, auth: openAuth, ...more })
-  closeLater('server', () => server.stop())
+  closeLater(() => server.stop())
   return server
 }
 
@@ -63,7 +63,7 @@ describe('GatewayServer', () => {
   test('POST /v1/drain: clients are sent elsewhere, newcomers turned away, and both probes say so; status tells how far it is', async () => {
     const server = await open()
     const endpoints = new Endpoints(replica, server)
-    closeLater('server', () => endpoints.stop())
+    closeLater(() => endpoints.stop())
     const client = await openRaw(socketOf(server), { user: 'ada', session: 's' })
     await client.request('room:1', 'phx_join')
     expect(endpoints.status()).toMatchObject({ draining: false, gateway: { url: server.url, sockets: 1 } })
