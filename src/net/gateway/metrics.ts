@@ -54,10 +54,12 @@ function growing(counter: CounterGroup, read: () => Values): () => void {
   let before: Values = {}
   return () => {
     const now = read()
-    const grown = Object.entries(now).filter(([name, value]) => value > (before[name] ?? 0))
+    const grown = Object.entries(now)
+      .map(([name, value]): [string, number] => [name, value - (before[name] ?? 0)])
+      .filter(([, more]) => more > 0)
     before = now
     if (grown.length > 0) {
-      counter.increment(Object.fromEntries(grown.map(([name, value]) => [name, value - (before[name] ?? 0)])))
+      counter.increment(Object.fromEntries(grown))
     }
   }
 }
