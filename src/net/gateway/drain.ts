@@ -1,26 +1,30 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Registry } from './registry.ts'
 
-const BATCHES_PER_SECOND = 10
+const STEP_MS = 20
+/** A timer may fire so much too early by another clock. */
+const EARLY_MS = 1
 
 /**
  * Says goodbye to all clients, evenly over at least `overMs`, and at most `perSecond`: client libraries come back within some ten ms, all at once otherwise.
- * Newcomers meanwhile are sent on at the end.
+ * However late timers fire, nobody is hurried for it. Newcomers meanwhile are sent on at the end.
  */
 export async function drainClients(clients: Registry, overMs: number, perSecond: number, isStopped: () => boolean): Promise<void> {
   const durationMs = Math.max(overMs, (clients.size * 1_000) / perSecond)
-  const batches = Math.max(1, Math.ceil((durationMs * BATCHES_PER_SECOND) / 1_000))
-  const batch = Math.max(1, Math.ceil(clients.size / batches))
-  while (clients.size > 0 && !isStopped()) {
-    let ended = 0
-    for (const client of clients) {
-      client.end('draining')
-      if (++ended === batch) {
-        break
-      }
-    }
+  const perStep = clients.size / Math.max(1, Math.ceil(durationMs / STEP_MS))
+  for (let step = 0; clients.size > 0 && !isStopped(); step++) {
+    endSome(clients, Math.ceil((step + 1) * perStep) - Math.ceil(step * perStep))
     if (clients.size > 0) {
-      await setTimeout(durationMs / batches)
+      await new Promise(resolve => setTimeout(resolve, STEP_MS + EARLY_MS))
     }
+  }
+}
+
+function endSome(clients: Registry, count: number): void {
+  let left = count
+  for (const client of clients) {
+    if (left-- <= 0) {
+      break
+    }
+    client.end('draining')
   }
 }

@@ -46,7 +46,7 @@ class RollcallGateway implements Gateway {
   readonly #sweeper: NodeJS.Timeout
   readonly #unhook: () => void
   readonly #updateMetrics: () => void
-  #isDraining = false
+  #drained: Promise<void> | null = null
   #isStopped = false
 
   constructor(server: Server, tracker: Tracker, options: ResolvedGatewayOptions) {
@@ -83,8 +83,12 @@ class RollcallGateway implements Gateway {
     return this.#clients.size
   }
 
-  async drain(): Promise<void> {
-    this.#isDraining = true
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain()
+    return this.#drained
+  }
+
+  async #drain(): Promise<void> {
     await this.#tracker.drain()
     await drainClients(this.#clients, this.#options.drainMs, this.#options.drainPerSecond, () => this.#isStopped)
   }
@@ -123,7 +127,7 @@ class RollcallGateway implements Gateway {
       census: new Census(this.#options.limits),
       twins,
       socketsOf: user => this.#clients.of(user).size,
-      isClosed: () => this.#isDraining || this.#isStopped,
+      isClosed: () => this.#drained !== null || this.#isStopped,
       failed
     })
     return {
