@@ -161,8 +161,8 @@ export function resolveGatewayOptions(options: GatewayOptions): ResolvedGatewayO
     drainPerSecond: read.integer('drainPerSecond', GATEWAY_DEFAULTS.drainPerSecond, 1, 1_000_000),
     limits: numbers('limits', options.limits, GATEWAY_DEFAULTS.limits),
     interval: numbers('interval', options.interval, GATEWAY_DEFAULTS.interval),
-    metrics: options.metrics,
-    logger: options.logger
+    metrics: withMethods('metrics', options.metrics, ['registerMetricGroup', 'registerCounterGroup']),
+    logger: withMethods('logger', options.logger, ['forComponent'])
   })
 }
 
@@ -181,17 +181,26 @@ function hook<T>(name: string, value: T | undefined): T | undefined {
   return value
 }
 
+function withMethods<T>(name: string, value: T | undefined, methods: readonly (keyof T & string)[]): T | undefined {
+  if (value !== undefined && !methods.every(method => typeof value?.[method] === 'function')) {
+    throw new InvalidOptionsError(`${name} is ${String(value)}, allowed is an object with ${methods.join(' and ')}, as a libp2p node has`)
+  }
+  return value
+}
+
 function readPaths(path: string | readonly string[]): readonly string[] {
   const paths = typeof path === 'string' ? [path] : path
   if (!Array.isArray(paths) || paths.length === 0) {
-    throw new InvalidOptionsError(`path is ${String(path)}, allowed is a path or an array of paths`)
+    throw new InvalidOptionsError(
+      `path is ${Array.isArray(paths) ? 'an empty array' : String(path)}, allowed is a path or an array of paths`
+    )
   }
   for (const each of paths) {
     if (typeof each !== 'string' || !/^(\/[\w.~-]+)+$/.test(each)) {
       throw new InvalidOptionsError(`path is ${JSON.stringify(each)}, allowed is one such as "/socket", without a slash at its end`)
     }
   }
-  return paths
+  return [...paths]
 }
 
 function readOrigins(origins: readonly string[] | '*' | undefined): ReadonlySet<string> | '*' | undefined {

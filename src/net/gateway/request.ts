@@ -55,5 +55,5 @@ export function isOriginAllowed({ headers }: IncomingMessage, origins: ResolvedG
   if (origin === undefined || origins === '*') {
     return true
   }
-  return origins === undefined ? URL.parse(origin)?.host === host : origins.has(origin)
+  return origins === undefined ? host !== undefined && URL.parse(origin)?.host === host : origins.has(origin)
 }
