@@ -1,10 +1,10 @@
 import { Channel } from './channel.ts'
 import { type ChannelsClient, Conversation } from './conversation.ts'
 import type { Feeds } from './feeds.ts'
-import { type ClientFrame, closeFrame, pushFrame, replyFrame } from './frames.ts'
+import { type ClientFrame, closeFrame, errorFrame, pushFrame, replyFrame } from './frames.ts'
 import type { GatewayAction } from './hooks.ts'
 import { readJoin } from './join-request.ts'
-import type { Permissions } from './permissions.ts'
+import { type Permissions, UNAVAILABLE } from './permissions.ts'
 import { PushError, tellable } from './push-error.ts'
 import type { Tally } from './tally.ts'
 import type { SystemTopic } from './types.ts'
@@ -93,9 +93,8 @@ export class Channels {
   recheck(nowMs: number): void {
     for (const channel of this.#channels.values()) {
       for (const [action, { payload, grant }] of channel.standing) {
-        if (grant.untilMs <= nowMs) {
+        if (grant.untilMs <= nowMs && channel.inTurn(() => this.#recheck(channel, action, payload))) {
           channel.standing.delete(action)
-          channel.inTurn(() => this.#recheck(channel, action, payload))
         }
       }
     }
@@ -173,13 +172,19 @@ export class Channels {
   }
 
   async #recheck(channel: Channel, action: GatewayAction, payload: Channel['payload']): Promise<void> {
-    if (channel.isOver || (await this.#conversation.recheck(channel, action, payload))) {
+    const denied = channel.isOver ? undefined : await this.#conversation.recheck(channel, action, payload)
+    if (denied === undefined) {
       return
     }
+    const { topic, joinRef } = channel
     this.#init.tally.revoked++
-    if (action === 'watch') {
+    if (denied === UNAVAILABLE) {
+      // Nobody took the right away: the client is to ask again.
       this.#leave(channel)
-      this.#client.send(closeFrame(channel.topic, channel.joinRef))
+      this.#client.send(errorFrame(topic, joinRef, denied.reason))
+    } else if (action === 'watch') {
+      this.#leave(channel)
+      this.#client.send(closeFrame(topic, joinRef))
     }
   }
 

@@ -101,14 +101,14 @@ export class Conversation {
     }
   }
 
-  /** Asks again for a right that is as old as it may be. False: it is no more, and the presence is ended. */
-  async recheck(channel: Channel, action: GatewayAction, payload: Payload): Promise<boolean> {
+  /** Asks again for a right that is as old as it may be. Returns why it is no more; the presence is ended then. Undefined: it holds. */
+  async recheck(channel: Channel, action: GatewayAction, payload: Payload): Promise<Denied | undefined> {
     const answer = await this.#ask(channel, action, payload)
     if (channel.isOver || answer.allowed) {
-      return true
+      return undefined
     }
     this.#client.presences.hide(channel.topic)
-    return false
+    return answer
   }
 
   async #renew(payload: Payload): Promise<object> {

@@ -10,6 +10,9 @@ export interface Grant {
   readonly untilMs: number
 }
 
+/** The answer where the hook failed: it says nothing of the right. */
+export const UNAVAILABLE: Denied = deny('unavailable')
+
 interface Remembered {
   readonly grant: Promise<Grant>
   /** Undefined while the hook thinks. */
@@ -65,7 +68,7 @@ export class Permissions {
       this.#tally.hookFailures++
       this.#failed(error)
       // Not remembered: the next one asks again.
-      return { answer: deny('unavailable'), untilMs: 0 }
+      return { answer: UNAVAILABLE, untilMs: 0 }
     }
   }
 }
