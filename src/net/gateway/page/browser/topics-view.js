@@ -26,8 +26,8 @@ export class TopicsView {
   /** @type {readonly TopicRow[]} */
   #top = []
   #total = 0
-  /** Presences of the largest topic: the bar behind it is full. */
-  #largest = 1
+  /** So many presences fill the bar behind a topic. */
+  #full = 1
   /** Pages asked for, of the filter. */
   #pages = 1
   #asking = false
@@ -65,7 +65,7 @@ export class TopicsView {
   /** @param {ClusterState} state */
   show({ top, topics }) {
     this.#top = top
-    this.#largest = top[0]?.presences ?? 1
+    this.#full = roundAbove(top[0]?.presences ?? 1)
     this.#total = topics
     this.#render()
     this.refresh()
@@ -156,8 +156,21 @@ export class TopicsView {
         setAttribute(button, 'aria-current', String(row.topic === this.#topic.name))
         setText(keys, number(row.keys))
         setText(presences, number(row.presences))
-        node.style.setProperty('--share', String(row.presences / this.#largest))
+        const share = String(row.presences / this.#full)
+        if (node.style.getPropertyValue('--share') !== share) {
+          node.style.setProperty('--share', share)
+        }
       }
     }
   }
+}
+
+/**
+ * 1, 2, 5, 10, 20 and so on: it seldom changes, so that the bars of other topics stay when the largest one grows.
+ *
+ * @param {number} value
+ */
+function roundAbove(value) {
+  const power = 10 ** Math.floor(Math.log10(value))
+  return ([1, 2, 5].find(each => each * power >= value) ?? 10) * power
 }
