@@ -9,6 +9,8 @@ import type { Wire, WireListener } from './wire.ts'
 
 /** The Phoenix client sends at most so many messages in one request. */
 const MAX_BATCH = 100
+/** The Phoenix client waits for twice as long. */
+const MAX_HOLD_MS = 10_000
 /** A batch may be as large as so many frames of the largest size. */
 const MAX_BATCH_FRAMES = 16
 
@@ -86,7 +88,7 @@ export class LongPollDoor {
       return
     }
     const token = POLL_TOKEN + randomBytes(24).toString('base64url')
-    const wire = new LongPollWire(token, () => this.#sessions.delete(token))
+    const wire = new LongPollWire(token, Math.min(MAX_HOLD_MS, this.#options.pingIntervalMs), () => this.#sessions.delete(token))
     this.#sessions.set(token, { wire, listener: this.#accept(wire, admitted) })
     sendPoll(response, { status: 410, token })
   }

@@ -1,13 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import type { Frame, Wire } from './wire.ts'
 
-/** A poll is held for so long at most; the Phoenix client waits for twice as long. */
-const HOLD_MS = 10_000
+/** What a poll was answered with. Whether it has arrived is known with the next poll. */
+interface Delivery {
+  readonly response: ServerResponse
+  readonly messages: readonly string[]
+  readonly bytes: number
+  readonly asked: readonly (() => void)[]
+}
 
 /** A client by long polls: what is sent waits for the next one. */
 export class LongPollWire implements Wire {
   readonly kind = 'longpoll'
   readonly token: string
+  readonly #holdMs: number
   readonly #onClose: () => void
   #messages: string[] = []
   #bytes = 0
@@ -17,12 +23,14 @@ export class LongPollWire implements Wire {
   #flushDue = false
   /** Who waits for the client to have taken what was sent: told with the poll that follows. */
   #asked: (() => void)[] = []
-  #answerable: (() => void)[] = []
+  #delivery: Delivery | null = null
   #isPaused = false
   #onResume: (() => void)[] = []
 
-  constructor(token: string, onClose: () => void) {
+  /** A poll is held for `holdMs` at most, as it is all that tells that the client lives. */
+  constructor(token: string, holdMs: number, onClose: () => void) {
     this.token = token
+    this.#holdMs = holdMs
     this.#onClose = onClose
   }
 
@@ -72,16 +80,14 @@ export class LongPollWire implements Wire {
 
   /** The client has come for what there is. A poll that is held already is let go: its client has given it up. */
   poll(response: ServerResponse): void {
-    for (const answered of this.#answerable.splice(0)) {
-      answered()
-    }
+    this.#settle()
     this.#answer(204)
     this.#poll = response
     response.once('close', () => this.#left(response))
     if (this.#messages.length > 0) {
       this.#flushSoon()
     } else {
-      this.#hold = setTimeout(() => this.#answer(204), HOLD_MS)
+      this.#hold = setTimeout(() => this.#answer(204), this.#holdMs)
     }
   }
 
@@ -120,22 +126,40 @@ export class LongPollWire implements Wire {
     }
     clearTimeout(this.#hold)
     this.#poll = null
-    const isDelivery = status === 200
-    const messages = isDelivery ? this.#messages : []
-    const bytes = this.#bytes
-    if (isDelivery) {
-      this.#messages = []
-      this.#bytes = 0
-      this.#answerable.push(...this.#asked.splice(0))
-      response.once('close', () => {
-        if (!response.writableFinished) {
-          // It never left: it is the first thing that the next poll gets.
-          this.#messages.unshift(...messages)
-          this.#bytes += bytes
-        }
-      })
+    sendPoll(response, { status, token: this.token, messages: status === 200 ? this.#hand(response) : [] })
+  }
+
+  #hand(response: ServerResponse): readonly string[] {
+    const delivery = { response, messages: this.#messages, bytes: this.#bytes, asked: this.#asked }
+    this.#delivery = delivery
+    this.#messages = []
+    this.#bytes = 0
+    this.#asked = []
+    response.once('close', () => {
+      if (this.#delivery === delivery && !response.writableFinished) {
+        this.#settle()
+      }
+    })
+    return delivery.messages
+  }
+
+  /** The client has come again, and has what it was sent; or that never left whole: it is the first thing that the next poll gets. */
+  #settle(): void {
+    const delivery = this.#delivery
+    this.#delivery = null
+    if (delivery === null) {
+      return
     }
-    sendPoll(response, { status, token: this.token, messages })
+    if (delivery.response.writableFinished) {
+      for (const answered of delivery.asked) {
+        answered()
+      }
+    } else {
+      delivery.response.destroy()
+      this.#messages = [...delivery.messages, ...this.#messages]
+      this.#bytes += delivery.bytes
+      this.#asked = [...delivery.asked, ...this.#asked]
+    }
   }
 }
 

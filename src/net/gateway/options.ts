@@ -64,7 +64,10 @@ export interface GatewayOptions {
   readonly authorizeCacheMs?: number
   /** A hook that has not answered by then denies. Default 10,000 ms. */
   readonly hookTimeoutMs?: number
-  /** WebSockets are asked so often whether they live; the answer is a heartbeat of their connection. Default 15,000 ms. */
+  /**
+   * WebSockets are asked so often whether they live; the answer is a heartbeat of their connection. Long polls are held for so long at most, and 10 s.
+   * Default 15,000 ms.
+   */
   readonly pingIntervalMs?: number
   /** Over how long `drain` spreads the goodbyes at least. Default 2,000 ms. */
   readonly drainMs?: number
