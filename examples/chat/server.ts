@@ -28,7 +28,7 @@ const serveFile: RequestListener = async (request, response) => {
 }
 
 for (const each of port) {
-  const replica = await createReplica({ cluster: 'chat', bootstrap: peers })
+  const replica = await createReplica({ cluster: 'chat', bootstrap: peers, graceMs: 5_000 })
   const server = createServer(serveFile)
   const gateway = attachGateway(server, replica.presence, {
     // Believes everybody. For real users: authenticateJwt.

@@ -7,6 +7,7 @@ const plain = (lines: readonly string[]): string[] => lines.map(line => line.rep
 
 const view = (more: Partial<DemoView> = {}): DemoView => ({
   elapsedMs: 67_000,
+  page: 'http://127.0.0.1:7480',
   replicas: [
     { condition: 'up', connections: 7, listed: 9 },
     { condition: 'killed', connections: 0, listed: undefined },
@@ -32,6 +33,7 @@ describe('demo view', () => {
   test('replicas, who is where, and what happened', () => {
     const screen = plain(renderView(view(), 100, 30)).join('\n')
     expect(screen).toMatch(/rollcall demo {2}1:07/)
+    expect(screen).toMatch(/live page +http:\/\/127\.0\.0\.1:7480 /)
     expect(screen).toMatch(/a ● up +7 connections +9 presences listed/)
     expect(screen).toMatch(/b ✗ killed/)
     expect(screen).toMatch(/c ‖ paused/)
@@ -67,7 +69,9 @@ describe('demo view', () => {
   })
 
   test('before anybody answers', () => {
-    expect(plain(renderView(view({ seenBy: -1, topics: new Map(), joinP50Ms: 0 }), 80, 24)).join('\n')).toMatch(/nobody to ask yet/)
+    const screen = plain(renderView(view({ page: undefined, seenBy: -1, topics: new Map(), joinP50Ms: 0 }), 80, 24)).join('\n')
+    expect(screen).toMatch(/nobody to ask yet/)
+    expect(screen).not.toMatch(/live page/)
   })
 
   test('storyLines: wraps at words, and aligns', () => {

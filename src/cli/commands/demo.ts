@@ -57,11 +57,16 @@ function summarize({ kills, shownLeaving }: Demo['narrator']): string {
   return `${plural(kills, 'server')} broken on the way: ${outcome}`
 }
 
-/** Where there is no terminal: a line of numbers now and then. */
+/** Where there is no terminal: the address of the live page, then a line of numbers now and then. */
 class PlainLines {
   #nextMs = STATUS_EVERY_MS
+  #hasPage = false
 
-  status({ elapsedMs, replicas, topics, agree }: DemoView): void {
+  status({ elapsedMs, page, replicas, topics, agree }: DemoView): void {
+    if (page !== undefined && !this.#hasPage) {
+      this.#hasPage = true
+      console.log(`live page at ${page}`)
+    }
     if (elapsedMs < this.#nextMs || topics.size === 0) {
       return
     }

@@ -10,6 +10,7 @@ import { Measures } from '../sim/measures.ts'
 import { Oracle } from '../sim/oracle.ts'
 import { sharedNowMs } from '../sim/shared-clock.ts'
 import type { WorkerEvents, WorkerSnapshot } from '../sim/worker-protocol.ts'
+import { type LivePage, openLivePage } from './live-page.ts'
 import { Narrator, type Sentence } from './narrator.ts'
 import { People } from './people.ts'
 import type { DemoView, ReplicaCondition, SeenPerson } from './view.ts'
@@ -44,7 +45,7 @@ const FAULTS: readonly { readonly kind: 'kill' | 'pause' | 'stop'; readonly last
   { kind: 'kill', replica: 0, lastsMs: 4_000 }
 ]
 
-/** Three replicas as processes, people who come and go, and faults in turn. One use. */
+/** Three replicas as processes, people who come and go, faults in turn, and a live page. One use. */
 export class Demo {
   readonly narrator: Narrator
   readonly #options: DemoOptions
@@ -58,6 +59,8 @@ export class Demo {
   /** When the run is over, whatever ended it: no replica is started any more. */
   readonly #over = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
+  #opening: Promise<LivePage> | undefined
+  #page: LivePage | undefined
   #snapshots: (WorkerSnapshot | undefined)[] = []
   #startMs = sharedNowMs()
   #faults = 0
@@ -95,6 +98,9 @@ export class Demo {
       }
     } finally {
       this.#over.abort()
+      // A run that ended early may have begun to open it; one that failed by it has told so.
+      const page = await this.#opening?.catch(() => undefined)
+      await page?.stop()
       await this.#fleet.stop()
     }
   }
@@ -103,6 +109,12 @@ export class Demo {
     this.#draw()
     await this.#fleet.start()
     await this.#ready.promise
+    if (this.#over.signal.aborted) {
+      return
+    }
+    this.#opening = this.#fleet.openObserver().then(openLivePage)
+    this.#page = await this.#opening
+    this.#draw()
     this.#startMs = sharedNowMs()
     this.narrator.say(0, 'good', 'Three servers run and know each other. People come in; each connects to one of them.')
     for (const step of this.#people.arrive()) {
@@ -226,6 +238,7 @@ export class Demo {
     const views = this.#snapshots.filter(snapshot => snapshot !== undefined).map(snapshot => fingerprint(snapshot as WorkerSnapshot))
     this.#options.draw({
       elapsedMs: this.#startMs === 0 ? 0 : this.#elapsedMs,
+      page: this.#page?.url,
       replicas: this.#conditions.map((condition, replica) => ({
         condition,
         connections: this.#crowd.usersOn(replica).length,

@@ -24,6 +24,8 @@ export interface SeenPerson {
 /** Everything that the screen shows. */
 export interface DemoView {
   readonly elapsedMs: number
+  /** Where the live page is; undefined before it is there. */
+  readonly page: string | undefined
   readonly replicas: readonly ReplicaRow[]
   /** Which replica's view is shown; −1 before there is one. */
   readonly seenBy: number
@@ -51,6 +53,7 @@ const SIGNS: Record<ReplicaCondition, string> = {
 export function renderView(view: DemoView, width: number, height: number): string[] {
   const top = [
     `${pc.bold('rollcall demo')}  ${clock(view.elapsedMs)}  ${pc.dim('three servers, each its own process, no database between them. Ctrl-C ends it.')}`,
+    view.page === undefined ? '' : `live page      ${pc.underline(view.page)}  ${pc.dim('the same, in a browser')}`,
     '',
     ...view.replicas.map((row, replica) => replicaLine(row, replica)),
     pc.dim('  ') + agreement(view),

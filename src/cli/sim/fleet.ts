@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { loadOrCreateKey } from '../../net/libp2p/key-file.ts'
 import type { TrackerOptions } from '../../tracker/options.ts'
 import { CommandError } from '../errors.ts'
+import { openReplica } from '../open-replica.ts'
+import type { ReplicaHandle } from '../replica.ts'
 import { freePort } from './ports.ts'
 import { type LinkMode, LinkProxy } from './proxy.ts'
 import { WorkerHandle } from './worker-handle.ts'
@@ -118,6 +120,21 @@ export class Fleet {
     if (member.lives === life) {
       await this.#aim(replica, member.port)
     }
+  }
+
+  /** One more replica, in this process, that dials all others without proxies. It is none of the fleet's: whoever opens it stops it, before the fleet. */
+  openObserver(): Promise<ReplicaHandle> {
+    return openReplica({
+      cluster: this.#options.cluster,
+      listen: ['/ip4/127.0.0.1/tcp/0'],
+      peers: this.#members.map(({ id, port }) => `/ip4/127.0.0.1/tcp/${port}/p2p/${id}`),
+      hideAddresses: true,
+      identity: join(this.#directory, 'observer.key'),
+      allow: [],
+      swarmKey: undefined,
+      mdns: false,
+      options: this.#options.options
+    })
   }
 
   /** SIGKILL. Links to it refuse until it is started again. */
