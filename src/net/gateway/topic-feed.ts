@@ -145,15 +145,17 @@ export class TopicFeed {
     const state = this.#encodeState()
     const mode = pushFrame(topic, 'presence_mode', this.#modePayload())
     const counts = frameOf(this.#counts())
+    this.#told = counts.text
     this.#audience.admit(watcher => {
       tally.snapshotsSent++
+      const wasSampled = this.#sampled.delete(watcher)
+      if (this.#sample !== null || wasSampled) {
+        watcher.send(mode)
+      }
       watcher.sendParts([Buffer.from(pushHead(topic, 'presence_state', watcher.joinRef)), state, END])
       if (this.#sample !== null) {
         this.#sampled.add(watcher)
-        watcher.send(mode)
         watcher.send(counts)
-      } else if (this.#sampled.delete(watcher)) {
-        watcher.send(mode)
       }
     })
   }
