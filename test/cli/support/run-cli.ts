@@ -37,7 +37,10 @@ export class CliProcess {
       if (ended) {
         throw new Error(`ended before it printed ${pattern}:\n${this.stdout}\n${this.stderr}`)
       }
-      await Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data'), once(this.child, 'close')])
+      const waited = new AbortController()
+      const { signal } = waited
+      await Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data', { signal }), once(this.child, 'close', { signal })])
+      waited.abort()
     }
   }
 
