@@ -19,7 +19,10 @@ interface Person {
   readonly room: JoinedTopic
 }
 
+/** Also how long the clients wait for replies: one whose join has no reply in time leaves, as the library has it, and that is no hand-over. */
 const PATIENCE_MS = 60_000
+/** Clients that connect at one time. */
+const AT_ONCE = 25
 
 /** Clients of the npm library who are all in one topic and all watch it, and nobody of whom is to see anybody come or go. */
 export class SteadyCrowd {
@@ -35,12 +38,11 @@ export class SteadyCrowd {
 
   /** Everybody connects and joins, and everybody lists everybody. From then on lists are looked at after each message that could change them. */
   async settle(): Promise<void> {
-    const { url, topic, sessions, users } = this.#options
-    const joining = Array.from({ length: sessions }, async (_, index) => {
-      const client = openClient(url, { user: `user:${index % users}`, session: `session:${index}`, keepFrames: false })
-      return { client, room: await joinTopic(client, topic, { index }) }
-    })
-    this.#people.push(...(await Promise.all(joining)))
+    const { sessions } = this.#options
+    while (this.#people.length < sessions) {
+      const next = Array.from({ length: Math.min(AT_ONCE, sessions - this.#people.length) }, (_, i) => this.#people.length + i)
+      this.#people.push(...(await Promise.all(next.map(index => this.#enter(index)))))
+    }
     await this.untilAll('lists everybody', ({ room }) => refsOf(room).length === sessions)
     this.#refs = new Set(refsOf((this.#people[0] as Person).room))
     for (const person of this.#people) {
@@ -77,6 +79,13 @@ export class SteadyCrowd {
   expectUndisturbed(expected: readonly string[] = []): void {
     expect(this.#people.filter(({ room }) => room.changes.join() !== expected.join()).map(({ room }) => room.changes)).toEqual([])
     expect(this.#faults).toEqual([])
+  }
+
+  async #enter(index: number): Promise<Person> {
+    const { url, topic, users } = this.#options
+    const session = { user: `user:${index % users}`, session: `session:${index}` }
+    const client = openClient(url, { ...session, keepFrames: false, timeout: PATIENCE_MS })
+    return { client, room: await joinTopic(client, topic, { index }) }
   }
 
   /** A list may have others in it, but the crowd under the refs that it had at first, and each session of it once. */
