@@ -1,7 +1,6 @@
 import type { WatchMode } from './feeds.ts'
 import type { GatewayAction } from './hooks.ts'
 import type { JoinRequest } from './join-request.ts'
-import type { Grant } from './permissions.ts'
 import type { SystemSession } from './types.ts'
 import type { Watcher } from './watcher.ts'
 import type { Frame } from './wire.ts'
@@ -15,10 +14,11 @@ export interface ChannelSocket {
   sendParts(parts: readonly Buffer[]): void
 }
 
-/** What a right was asked for with, and how long the answer holds. */
+/** A right that the client has: what it was asked for with, when it is asked for again, and until when it holds though nobody answers. */
 export interface Standing {
   readonly payload: Payload
-  readonly grant: Grant
+  readonly askMs: number
+  readonly endMs: number
 }
 
 /** More pushes of one channel than these do not wait for their turn. */

@@ -1,4 +1,4 @@
-import { Channel } from './channel.ts'
+import { Channel, type Standing } from './channel.ts'
 import { type ChannelsClient, Conversation } from './conversation.ts'
 import type { Feeds } from './feeds.ts'
 import { type ClientFrame, closeFrame, errorFrame, pushFrame, replyFrame } from './frames.ts'
@@ -92,8 +92,8 @@ export class Channels {
   /** Asks again for rights that are as old as they may be; ends what they no longer allow. `Infinity`: for all. */
   recheck(nowMs: number): void {
     for (const channel of this.#channels.values()) {
-      for (const [action, { payload, grant }] of channel.standing) {
-        if (grant.untilMs <= nowMs && channel.inTurn(() => this.#recheck(channel, action, payload))) {
+      for (const [action, standing] of channel.standing) {
+        if (standing.askMs <= nowMs && channel.inTurn(() => this.#recheck(channel, action, standing))) {
           channel.standing.delete(action)
         }
       }
@@ -171,8 +171,8 @@ export class Channels {
     }
   }
 
-  async #recheck(channel: Channel, action: GatewayAction, payload: Channel['payload']): Promise<void> {
-    const denied = channel.isOver ? undefined : await this.#conversation.recheck(channel, action, payload)
+  async #recheck(channel: Channel, action: GatewayAction, standing: Standing): Promise<void> {
+    const denied = channel.isOver ? undefined : await this.#conversation.recheck(channel, action, standing)
     if (denied === undefined) {
       return
     }

@@ -1,8 +1,8 @@
-import type { Channel } from './channel.ts'
+import type { Channel, Standing } from './channel.ts'
 import type { Allowed, Denied, GatewayAction, Identity } from './hooks.ts'
 import { deny } from './hooks.ts'
 import { type JoinRequest, objectIn, textIn } from './join-request.ts'
-import type { Permissions } from './permissions.ts'
+import { type Permissions, UNAVAILABLE } from './permissions.ts'
 import type { Presences } from './presences.ts'
 import { PushError, TokenError } from './push-error.ts'
 import type { SystemClient, SystemTopic } from './types.ts'
@@ -33,6 +33,10 @@ export interface ConversationInit {
   readonly systemClient: (channel: Channel) => SystemClient
 }
 
+/** A right is asked for again at most so often. */
+const ASK_AGAIN_MS = 1_000
+/** For so long a right holds that nobody answers for. */
+const HOLD_MS = 60_000
 const SUPABASE_REPLY = { postgres_changes: [] }
 
 /** What a client may do and does in its channels. Whatever a hook takes: what it decided counts only if the channel is not over by then. */
@@ -101,10 +105,18 @@ export class Conversation {
     }
   }
 
-  /** Asks again for a right that is as old as it may be. Returns why it is no more; the presence is ended then. Undefined: it holds. */
-  async recheck(channel: Channel, action: GatewayAction, payload: Payload): Promise<Denied | undefined> {
+  /**
+   * Asks again for a right that is as old as it may be. Returns why it is no more; the presence is ended then. Undefined: it holds. While the hook fails it holds
+   * for a minute: a database that is away for a moment must not empty the rooms.
+   */
+  async recheck(channel: Channel, action: GatewayAction, { payload, endMs }: Standing): Promise<Denied | undefined> {
     const answer = await this.#ask(channel, action, payload)
     if (channel.isOver || answer.allowed) {
+      return undefined
+    }
+    const nowMs = performance.now()
+    if (answer === UNAVAILABLE && nowMs < endMs) {
+      channel.standing.set(action, { payload, askMs: nowMs + ASK_AGAIN_MS, endMs })
       return undefined
     }
     this.#client.presences.hide(channel.topic)
@@ -165,7 +177,8 @@ export class Conversation {
     const question = { user: identity.user, topic, action, payload, wantedKey: request.wantedKey, identity, address }
     const grant = await this.#init.permissions.ask(question, proof)
     if (grant.answer.allowed) {
-      channel.standing.set(action, { payload, grant })
+      const askMs = Math.max(grant.untilMs, performance.now() + ASK_AGAIN_MS)
+      channel.standing.set(action, { payload, askMs, endMs: askMs + HOLD_MS })
     }
     return grant.answer
   }
