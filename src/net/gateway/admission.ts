@@ -65,14 +65,27 @@ export class Admission {
     return admitted
   }
 
+  /** Whether the page that asks may; counts those that may not. */
+  allowsOrigin(request: IncomingMessage): boolean {
+    const isAllowed = isOriginAllowed(request, this.#init.options.origins)
+    if (!isAllowed) {
+      this.#init.tally.refuse('origin')
+    }
+    return isAllowed
+  }
+
   #look(request: IncomingMessage, url: URL): Refused | undefined {
-    const { options, tally } = this.#init
+    const { tally } = this.#init
     const refuse = (status: number, reason: Refusal, message: string): Refused => {
       tally.refuse(reason)
       return { status, reason, message }
     }
-    if (!isOriginAllowed(request, options.origins)) {
-      return refuse(403, 'origin', `the origin ${request.headers.origin} is not among the allowed ones (option origins)`)
+    if (!this.allowsOrigin(request)) {
+      return {
+        status: 403,
+        reason: 'origin',
+        message: `the origin ${request.headers.origin} is not among the allowed ones (option origins)`
+      }
     }
     const version = url.searchParams.get('vsn') ?? '2.0.0'
     if (!/^2\.\d+\.\d+$/.test(version)) {
@@ -101,9 +114,10 @@ export class Admission {
   }
 
   #connect(request: GatewayRequest, identity: Identity): Admitted | Refused {
-    const { census, options, socketsOf } = this.#init
-    if (socketsOf(identity.user) >= options.limits.socketsPerUser) {
-      return { status: 429, reason: 'socketsPerUser', message: this.#fullMessage('socketsPerUser') }
+    const { census } = this.#init
+    const full = this.fullFor(identity.user)
+    if (full !== undefined) {
+      return { status: 429, reason: 'socketsPerUser', message: full }
     }
     try {
       const { connection, session } = this.open(request, identity)
@@ -111,6 +125,12 @@ export class Admission {
     } catch (error) {
       return this.#refusedByTracker(error)
     }
+  }
+
+  /** Why a user can have no more sockets; undefined when he can. */
+  fullFor(user: string): string | undefined {
+    const { options, socketsOf } = this.#init
+    return socketsOf(user) >= options.limits.socketsPerUser ? this.#fullMessage('socketsPerUser') : undefined
   }
 
   /** A connection of the tracker for this client. @throws what `tracker.connect` throws */

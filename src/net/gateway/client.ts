@@ -156,6 +156,11 @@ export class Client implements WireListener {
     }
   }
 
+  /** Counts as a frame: answers to it are kept where they are not read. */
+  pinged(): void {
+    this.#received()
+  }
+
   closed(reason: 'gone' | 'malformed' | 'too large' = 'gone'): void {
     if (reason !== 'gone' && !this.#isOver) {
       this.#host.tally.malformed++
@@ -222,7 +227,12 @@ export class Client implements WireListener {
 
   #move(request: GatewayRequest, identity: Identity): void {
     const before = this.#connection
-    const { connection, session } = this.#host.admission.open(request, identity)
+    const { admission } = this.#host
+    const full = admission.fullFor(identity.user)
+    if (full !== undefined) {
+      throw new TokenError(full)
+    }
+    const { connection, session } = admission.open(request, identity)
     this.#session = session
     this.#follow(connection)
     before.close()

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Admission, Admitted } from './admission.ts'
 import { LongPollWire, sendPoll } from './long-poll-wire.ts'
 import type { ResolvedGatewayOptions } from './options.ts'
-import { isOriginAllowed, matchPath, POLL_TOKEN } from './request.ts'
+import { matchPath, POLL_TOKEN } from './request.ts'
 import type { HttpRoute } from './types.ts'
 import type { Wire, WireListener } from './wire.ts'
 
@@ -38,7 +38,7 @@ export class LongPollDoor {
       return false
     }
     response.on('error', () => undefined)
-    if (!isOriginAllowed(request, this.#options.origins)) {
+    if (!this.#admission.allowsOrigin(request)) {
       request.resume()
       sendPoll(response, { status: 403 })
       return true

@@ -14,6 +14,7 @@ export class WebSocketWire implements Wire {
   /** Pings that somebody waits for, oldest first: an answer to a later one answers the earlier ones too. */
   readonly #pings: { readonly id: number; readonly answered: (() => void) | undefined }[] = []
   #pinged = 0
+  #ponged = 0
 
   constructor(socket: WebSocket) {
     this.#socket = socket
@@ -29,10 +30,13 @@ export class WebSocketWire implements Wire {
       }
     })
     socket.on('pong', (data: Buffer) => {
-      listener.heard()
-      this.#pong(data.toString())
+      if (this.#pong(Number(data.toString()))) {
+        listener.heard()
+      } else {
+        listener.pinged()
+      }
     })
-    socket.on('ping', () => listener.heard())
+    socket.on('ping', () => listener.pinged())
     socket.once('close', () => listener.closed())
     socket.on('error', error => {
       const { code } = error as { readonly code?: string }
@@ -89,10 +93,15 @@ export class WebSocketWire implements Wire {
     socket.once('close', () => clearTimeout(timer))
   }
 
-  #pong(text: string): void {
-    const id = Number(text)
+  /** False when nobody asked. */
+  #pong(id: number): boolean {
+    if (!(id > this.#ponged && id <= this.#pinged)) {
+      return false
+    }
+    this.#ponged = id
     while ((this.#pings[0]?.id ?? Infinity) <= id) {
       this.#pings.shift()?.answered?.()
     }
+    return true
   }
 }

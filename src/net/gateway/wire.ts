@@ -16,6 +16,8 @@ export interface WireListener {
   binary(bytes: Uint8Array): void
   /** The other side lives: it answered a ping, or came for more. */
   heard(): void
+  /** It says so unasked, or asks the same of us: as often as it likes. */
+  pinged(): void
   /** It is over; `malformed` and `too large` are of what it sent last. Nothing is told after it. */
   closed(reason?: 'gone' | 'malformed' | 'too large'): void
 }
