@@ -285,11 +285,13 @@ describe('one who reads slowly', () => {
     }
     expect(onlooker.states).toHaveLength(1)
     onlooker.isSlow = false
+    connection.track('soon')
+    vi.advanceTimersByTime(200)
+    expect(onlooker.told).toEqual(other.told)
     vi.advanceTimersByTime(1_000)
     expect(onlooker.states).toHaveLength(2)
     expect(onlooker.state).toBe(other.state)
     expect(onlooker.batches.at(-1)).toMatchObject({ first: true })
-    expect(onlooker.told).toEqual(other.told)
     connection.track('more')
     vi.advanceTimersByTime(1_000)
     expect(onlooker.batches.at(-1)).toBe(other.batches.at(-1))

@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)('the live page, in a browser', () => {
     const field = page.getByLabel('Token')
     await field.waitFor()
     expect(await page.locator('#live').isVisible()).toBe(false)
-    await see(page, '#sign-in-why', 'wants to know who you are')
+    await see(page, '#sign-in-why', 'nobody in without a token')
     expect(gateway.size).toBe(0)
 
     await field.fill('two words')
@@ -140,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)('the live page, in a browser', () => {
     await page.reload()
     await see(page, '#user', 'ali baba')
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await see(page, '#sign-in-why', 'wants to know who you are')
+    await see(page, '#sign-in-why', 'nobody in without a token')
   })
 
   it('goes on by itself when the replica was away: connection, state, the topic that is looked at, events', async () => {
@@ -165,7 +165,11 @@ describe.skipIf(CHROMIUM === undefined)('the live page, in a browser', () => {
     await see(page, '#figure-presences', '1')
     second.tracker.connect('carol').track('room:2')
     await see(page, '#event-rows li', 'carol joined room:2')
-    await see(page, '#event-rows li', 'ann joined room:1')
+    const told = await page.locator('#event-rows .what').allTextContents()
+    expect(told.indexOf('what happened before this was missed')).toBeGreaterThan(told.findIndex(each => each.startsWith('carol joined')))
+    expect(told.findIndex(each => each.startsWith('ann joined room:1'))).toBeGreaterThan(
+      told.indexOf('what happened before this was missed')
+    )
     expect(await page.locator('#replica-rows tr').count()).toBe(1)
   })
 

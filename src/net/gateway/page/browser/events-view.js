@@ -7,7 +7,13 @@ import { number, shortId, timeOfDay } from './format.js'
 /** Lines on the page, and events that wait while it is paused. */
 const MAX_LINES = 200
 
-/** @type {Readonly<Record<TailKind, { readonly sign: string, readonly group: 'presence' | 'user' | 'replica' }>>} */
+/**
+ * An event, or that some were missed.
+ *
+ * @typedef {Omit<TailEvent, 'id' | 'kind'> & { readonly kind: TailKind | 'gap' }} Line
+ */
+
+/** @type {Readonly<Record<Line['kind'], { readonly sign: string, readonly group: 'presence' | 'user' | 'replica' | 'gap' }>>} */
 const KINDS = {
   join: { sign: '+', group: 'presence' },
   leave: { sign: '−', group: 'presence' },
@@ -21,7 +27,8 @@ const KINDS = {
   duplicate: { sign: '‼', group: 'replica' },
   diverged: { sign: '≠', group: 'replica' },
   isolated: { sign: '▲', group: 'replica' },
-  rejoined: { sign: '●', group: 'replica' }
+  rejoined: { sign: '●', group: 'replica' },
+  gap: { sign: '…', group: 'gap' }
 }
 
 /** What happened, newest first. It can be made to stand still. */
@@ -29,7 +36,7 @@ export class EventsView {
   #list = byId('event-rows')
   #pause = byId('events-pause')
   #isPaused = false
-  /** @type {TailEvent[]} */
+  /** @type {Line[]} */
   #waiting = []
   #omitted = 0
   #tail = 0
@@ -49,14 +56,15 @@ export class EventsView {
 
   /** @param {TailBatch} batch */
   add({ tail, first, events, omitted }) {
-    if (tail !== this.#tail) {
-      this.#lastId = -1
-      // What is listed already stays; between it and these there is a gap.
-      this.#tail = tail
-    }
-    const news = first ? events.filter(({ id }) => id > this.#lastId) : events
-    this.#lastId = news.at(-1)?.id ?? this.#lastId
-    this.#waiting = [...this.#waiting, ...news].slice(-MAX_LINES)
+    const isOther = tail !== this.#tail
+    const lastId = isOther ? -1 : this.#lastId
+    const news = first ? events.filter(({ id }) => id > lastId) : events
+    // What is listed already stays, though other events happened between it and these.
+    const isGap = this.#tail !== 0 && (isOther || (news[0]?.id ?? lastId + 1) > lastId + 1)
+    this.#tail = tail
+    this.#lastId = news.at(-1)?.id ?? lastId
+    const gap = isGap ? [{ atMs: news[0]?.atMs ?? Date.now(), kind: /** @type {const} */ ('gap') }] : []
+    this.#waiting = [...this.#waiting, ...gap, ...news].slice(-MAX_LINES)
     this.#omitted += omitted
     this.#render()
   }
@@ -88,7 +96,7 @@ export class EventsView {
   }
 }
 
-/** @param {TailEvent} event */
+/** @param {Line} event */
 function lineOf(event) {
   const { sign, group } = KINDS[event.kind]
   const time = create('time', { datetime: new Date(event.atMs).toISOString() }, timeOfDay(event.atMs))
@@ -97,7 +105,7 @@ function lineOf(event) {
 }
 
 /**
- * @param {TailEvent} event
+ * @param {Line} event
  * @returns {(Node | string)[]}
  */
 function words({ kind, topic = '', key = '', user = '', replica = '', reason }) {
@@ -117,6 +125,8 @@ function words({ kind, topic = '', key = '', user = '', replica = '', reason }) 
       return ['this replica is isolated: leaves are held']
     case 'rejoined':
       return ['this replica is isolated no more']
+    case 'gap':
+      return ['what happened before this was missed']
     default:
       return ['replica ', on, ` ${REPLICA_WORDS[kind]}${because}`]
   }

@@ -37,7 +37,7 @@ function show(state) {
   setText(byId('connection-text'), STATES[state] + asOf)
   byId('live').classList.toggle('stale', state !== 'open')
   if (state === 'refused') {
-    askToSignIn(token() === undefined ? 'This replica wants to know who you are.' : 'The token was not accepted.')
+    askToSignIn(token() === undefined ? 'This replica lets nobody in without a token.' : 'The token was not accepted.')
   } else if (state === 'open') {
     byId('sign-in').hidden = true
   }

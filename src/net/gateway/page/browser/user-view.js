@@ -11,7 +11,11 @@ import { duration, number, shortId } from './format.js'
  * @import { TopicView } from './topic-view.js'
  */
 
-/** Connections have no name of their own here. @typedef {Device & { readonly number: number }} NumberedDevice */
+/**
+ * A connection by its place in the list: it has no name that may be told.
+ *
+ * @typedef {Device & { readonly number: number }} NumberedDevice
+ */
 
 /** One user: whether he is online, why, by which connections, and where. Asked for anew with each state. */
 export class UserView {
