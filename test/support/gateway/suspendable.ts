@@ -17,6 +17,8 @@ export interface Suspendable {
   suspend(): void
   /** SIGCONT. */
   resume(): void
+  /** SIGKILL. */
+  kill(): void
 }
 
 const SCRIPT = fileURLToPath(new URL('gateway-process.ts', import.meta.url))
@@ -36,7 +38,8 @@ export async function startSuspendable(replica: ReplicaOptions, gateway: Partial
     url: `ws://127.0.0.1:${port}/socket`,
     address,
     suspend: () => void child.kill('SIGSTOP'),
-    resume: () => void child.kill('SIGCONT')
+    resume: () => void child.kill('SIGCONT'),
+    kill: () => void child.kill('SIGKILL')
   }
 }
 
