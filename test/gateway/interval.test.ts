@@ -155,7 +155,7 @@ describe('interval mode of a topic', () => {
     await fill(world, 0, 11)
     await pass(EVERY_MS)
     watcher.takes = true
-    world.feeds.enter(TOPIC, 'list', watcher)
+    world.feeds.resume(TOPIC, 'list', watcher)
     await pass(2 * EVERY_MS)
     expect(events(watcher)).toEqual(['presence_mode', 'presence_state', 'presence_count'])
     watcher.takes = false
@@ -165,7 +165,7 @@ describe('interval mode of a topic', () => {
       world.feeds.tick()
     }
     watcher.takes = true
-    world.feeds.enter(TOPIC, 'list', watcher)
+    world.feeds.resume(TOPIC, 'list', watcher)
     await pass(100)
     expect(told(watcher).map(([event, payload]) => payload.mode ?? event)).toEqual(['full', 'presence_state'])
   })
@@ -238,7 +238,7 @@ describe('counts alone', () => {
     const newcomer = fakeWatcher('2')
     world.feeds.enter(TOPIC, 'counts', newcomer)
     slow.takes = true
-    world.feeds.enter(TOPIC, 'counts', slow)
+    world.feeds.resume(TOPIC, 'counts', slow)
     await pass(100)
     expect([told(newcomer), told(slow)]).toEqual([
       [['presence_count', { keys: 10, presences: 10 }]],

@@ -1,13 +1,14 @@
 import { Channel, type Standing } from './channel.ts'
 import { type ChannelsClient, Conversation } from './conversation.ts'
 import type { Feeds } from './feeds.ts'
-import { type ClientFrame, closeFrame, errorFrame, pushFrame, replyFrame } from './frames.ts'
+import { type ClientFrame, closeFrame, errorFrame, pushText, replyFrame } from './frames.ts'
 import type { GatewayAction } from './hooks.ts'
 import { readJoin } from './join-request.ts'
 import { type Permissions, UNAVAILABLE } from './permissions.ts'
 import { PushError, tellable } from './push-error.ts'
 import type { Tally } from './tally.ts'
 import type { SystemTopic } from './types.ts'
+import { frameOf } from './wire.ts'
 
 export interface ChannelsInit {
   readonly client: ChannelsClient
@@ -79,12 +80,11 @@ export class Channels {
     this.#reply(frame, new PushError(reason))
   }
 
-  /** The socket has read what it was sent: each channel is given the whole state. */
+  /** The socket has read what it was sent: each channel that missed something is given the whole state. */
   refresh(): void {
     for (const channel of this.#channels.values()) {
-      if (channel.watching !== null) {
+      if (channel.watching !== null && this.#init.feeds.resume(channel.topic, channel.watching, channel)) {
         this.#init.tally.resyncs++
-        this.#init.feeds.enter(channel.topic, channel.watching, channel)
       }
     }
   }
@@ -191,7 +191,7 @@ export class Channels {
   #pushOwn(channel: Channel, event: string, payload: object): boolean {
     const takes = !channel.isOver && this.#client.takes
     if (takes) {
-      this.#client.send(pushFrame(channel.topic, event, payload, channel.joinRef))
+      this.#client.send(frameOf(pushText(channel.topic, event, jsonOf(payload), channel.joinRef)))
     }
     return takes
   }
@@ -222,4 +222,16 @@ export class Channels {
       this.#client.send(replyFrame(to, 'ok', response as object))
     }
   }
+}
+
+/** What a topic of the gateway's own pushes to all its clients is encoded once. */
+const encoded = new WeakMap<object, string>()
+
+function jsonOf(payload: object): string {
+  let text = encoded.get(payload)
+  if (text === undefined) {
+    text = JSON.stringify(payload)
+    encoded.set(payload, text)
+  }
+  return text
 }

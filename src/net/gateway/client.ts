@@ -242,11 +242,11 @@ export class Client implements WireListener {
   /** Several times a second. */
   sweep(nowMs: number, wallMs: number): void {
     const { limits, pingIntervalMs } = this.#host.options
-    if (this.#behindSinceMs !== null) {
+    if (!this.takes) {
       if (this.#wire.bufferedBytes <= limits.bufferedBytes / 2) {
         this.#behindSinceMs = null
         this.#channels.refresh()
-      } else if (nowMs - this.#behindSinceMs >= limits.slowMs) {
+      } else if (nowMs - (this.#behindSinceMs ?? nowMs) >= limits.slowMs) {
         this.end('slow')
         return
       }

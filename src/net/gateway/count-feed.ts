@@ -33,6 +33,15 @@ export class CountFeed {
     this.#reader.soon()
   }
 
+  /** One who was too slow, and has read. True when he missed something. */
+  resume(watcher: Watcher): boolean {
+    const hasMissed = this.#audience.resume(watcher)
+    if (hasMissed) {
+      this.#reader.soon()
+    }
+    return hasMissed
+  }
+
   leave(watcher: Watcher): void {
     this.#audience.leave(watcher)
   }

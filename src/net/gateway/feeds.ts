@@ -52,6 +52,11 @@ export class Feeds {
     this.#feed(topic, mode).enter(watcher)
   }
 
+  /** A watcher that was too slow has read. True when it missed something of the topic, and is given the whole state anew. */
+  resume(topic: string, mode: WatchMode, watcher: Watcher): boolean {
+    return this.#feeds[mode].get(topic)?.resume(watcher) ?? false
+  }
+
   leave(topic: string, mode: WatchMode, watcher: Watcher): void {
     const feed = this.#feeds[mode].get(topic)
     feed?.leave(watcher)

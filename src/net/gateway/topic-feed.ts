@@ -61,10 +61,19 @@ export class TopicFeed {
     return this.#sample !== null
   }
 
-  /** A newcomer, or one who was too slow and has read: the whole state, then what changes. */
+  /** A newcomer: the whole state, then what changes. */
   enter(watcher: Watcher): void {
     this.#audience.enter(watcher)
     this.#reader.soon()
+  }
+
+  /** One who was too slow, and has read. True when he missed something, and is given the whole state anew. */
+  resume(watcher: Watcher): boolean {
+    const hasMissed = this.#audience.resume(watcher)
+    if (hasMissed) {
+      this.#reader.soon()
+    }
+    return hasMissed
   }
 
   leave(watcher: Watcher): void {

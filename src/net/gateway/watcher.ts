@@ -23,11 +23,20 @@ export class Audience {
     return this.#due.size > 0
   }
 
-  /** A newcomer, or one who has read: he is given the whole state next. */
+  /** A newcomer: he is given the whole state next. */
   enter(watcher: Watcher): void {
     this.#behind.delete(watcher)
     this.#level.delete(watcher)
     this.#due.add(watcher)
+  }
+
+  /** One who has read. True when he has missed something: he is given the whole state next. */
+  resume(watcher: Watcher): boolean {
+    const hasMissed = this.#behind.delete(watcher)
+    if (hasMissed) {
+      this.#due.add(watcher)
+    }
+    return hasMissed
   }
 
   leave(watcher: Watcher): void {

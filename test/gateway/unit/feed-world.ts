@@ -128,7 +128,7 @@ export class FeedWorld {
   #resume(screen: Screen): void {
     if (!screen.takes) {
       screen.takes = true
-      this.feeds.enter(TOPIC, 'list', screen)
+      this.feeds.resume(TOPIC, 'list', screen)
     }
   }
 

@@ -34,7 +34,7 @@ describe('an audience', () => {
     expect(audience.tell(DIFF)).toBe(1)
     ann.takes = true
     expect(audience.tell(DIFF)).toBe(1)
-    audience.enter(ann)
+    expect([audience.resume(ann), audience.resume(bob), audience.resume(ann)]).toEqual([true, false, false])
     expect(audience.tell(DIFF)).toBe(1)
     audience.admit(give)
     expect(audience.tell(DIFF)).toBe(2)
@@ -42,7 +42,17 @@ describe('an audience', () => {
     expect(bob.texts).toEqual(['state', 'diff', 'diff', 'diff', 'diff'])
   })
 
-  it('one who does not take its state waits until it enters again', () => {
+  it('one who did not read, and has missed nothing, is told what comes then: no state again', () => {
+    const ann = fakeWatcher()
+    const audience = audienceOf(ann)
+    audience.admit(give)
+    ann.takes = false
+    ann.takes = true
+    expect([audience.resume(ann), audience.waiting, audience.tell(DIFF)]).toEqual([false, false, 1])
+    expect(ann.texts).toEqual(['state', 'diff'])
+  })
+
+  it('one who does not take its state waits until it has read', () => {
     const ann = fakeWatcher()
     ann.takes = false
     const audience = audienceOf(ann)
@@ -50,7 +60,7 @@ describe('an audience', () => {
     ann.takes = true
     audience.admit(give)
     expect([ann.texts, audience.waiting, audience.size]).toEqual([[], false, 1])
-    audience.enter(ann)
+    expect(audience.resume(ann)).toBe(true)
     audience.admit(give)
     expect(ann.texts).toEqual(['state'])
   })
