@@ -41,7 +41,7 @@ export interface Gateway {
 
 /** One client that joined a topic of the gateway's own. */
 export interface SystemClient {
-  /** Nothing is sent while the client reads slowly: false. Send the newest state later. */
+  /** Nothing is sent while the client reads slowly: false. Send the newest state later. An object that is pushed to many, and not changed, is encoded once. */
   push(event: string, payload: object): boolean
 }
 
