@@ -104,6 +104,62 @@ describe('C1: frames', () => {
     expect(tracker.get(ROOM, 'ann').map(({ meta }) => meta)).toEqual([{ channel: 2 }])
   })
 
+  it('a topic that the tracker does not take is refused with the limit, whatever is wanted of it', async () => {
+    const { url } = await startGateway()
+    const raw = await openRaw(url, { user: 'ann' })
+    const long = 'x'.repeat(300)
+    for (const presence of [{}, { present: false }, { present: false, watch: 'counts' }]) {
+      expect(await raw.request(long, 'phx_join', { presence })).toMatchObject({
+        status: 'error',
+        response: { reason: expect.stringContaining('has 300 bytes, allowed are 1 to 255'), code: 'ERR_INVALID_NAME' }
+      })
+    }
+    expect(await raw.request(long, 'update')).toEqual({ status: 'error', response: { reason: 'unmatched topic' } })
+    expect(raw.frames.every(([, , , event]) => event === 'phx_reply')).toBe(true)
+  })
+
+  it('with compression, small frames and a state of 1,000 members arrive whole', async () => {
+    const { url, tracker } = await startGateway({ gateway: { compression: true } })
+    for (let member = 0; member < 1_000; member++) {
+      tracker.connect(`user:${member}`).track(ROOM, { member })
+    }
+    const raw = await openRaw(url, { user: 'ann', perMessageDeflate: true })
+    expect(raw.ws.extensions).toContain('permessage-deflate')
+    await raw.request(ROOM, 'phx_join', SILENT)
+    const [, , , , state] = await raw.next(([, , , event]) => event === 'presence_state')
+    expect(Object.keys(state)).toHaveLength(1_000)
+  })
+
+  it('joins and leaves of one topic in one burst, whatever the hook takes for each: the last word counts, and each is answered in order', async () => {
+    const { url, tracker } = await startGateway({
+      gateway: {
+        limits: { frameBurst: 1_000 },
+        authorize: async ({ action, payload }) => {
+          await sleep(Math.random() * 10)
+          return action === 'watch' || allow({ meta: { n: Number(payload.n) } })
+        }
+      }
+    })
+    const watcher = await joinTopic(openClient(url, { user: 'watcher' }), ROOM, SILENT)
+    const raw = await openRaw(url, { user: 'ann' })
+    for (let n = 1; n <= 30; n++) {
+      raw.send([`${n}`, `${n}`, ROOM, 'phx_join', { n }])
+      raw.send([`${n}`, `u${n}`, ROOM, 'update', { n: n + 100 }])
+      if (n % 3 > 0) {
+        raw.send([`${n}`, `l${n}`, ROOM, 'phx_leave', {}])
+      }
+      if (n % 5 === 0) {
+        await sleep(5)
+      }
+    }
+    await raw.next(([, ref]) => ref === 'u30')
+    expect(tracker.get(ROOM, 'ann').map(({ meta }) => meta)).toEqual([{ n: 130 }])
+    await until('the last word', () => watcher.list().ann?.[0]?.n === 130)
+    expect(watcher.list().ann).toHaveLength(1)
+    const closed = raw.frames.filter(([, , , event]) => event === 'phx_close').map(([joinRef]) => Number(joinRef))
+    expect(closed).toEqual(Array.from({ length: 29 }, (_, n) => n + 1))
+  })
+
   it('a binary payload is refused, and the socket lives on', async () => {
     const { url } = await startGateway()
     const client = openClient(url, { user: 'ann' })

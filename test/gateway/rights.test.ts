@@ -68,6 +68,20 @@ describe('S1: authorize', () => {
     expect(metasOf(served, 'team of ann')).toEqual([{ n: 42 }])
   })
 
+  it('a key that changes with an update moves in one diff: at no time neither, or both', async () => {
+    const served = await serve(({ action, payload }) => action === 'watch' || allow({ key: String(payload.team), meta: {} }))
+    const watcher = await join(served, 'watcher', WATCHES)
+    const ann = await join(served, 'ann', { team: 'red' })
+    await until('red', () => watcher.keys().join() === 'red')
+    await ann.push('update', { team: 'blue' })
+    await until('blue', () => watcher.keys().join() === 'blue')
+    const diff = watcher.frames('presence_diff').at(-1)?.payload
+    expect([Object.keys(diff.joins), Object.keys(diff.leaves)]).toEqual([['blue'], ['red']])
+    await ann.leave()
+    await until('nobody', () => watcher.keys().length === 0)
+    expect(watcher.changes).toEqual(['join red', 'join blue', 'leave red', 'leave blue'])
+  })
+
   it('an answer is remembered for its time, for the same question of the same client only', async () => {
     let asked = 0
     const served = await serve(question => {

@@ -213,7 +213,15 @@ describe('C1: how sockets are closed, and that the npm client comes back', () =>
     expect(await (await fetch(`${served.origin}/socket/longpoll`)).text()).toBe('the owner’s')
   })
 
-  it('pub-E9: drained: 1012 for all, newcomers are sent on with 503 and Retry-After, presences are held', async () => {
+  it('the tracker is stopped under it: 1001, newcomers are turned away', async () => {
+    const served = await serve()
+    const raw = await joined(served.url, 'ann')
+    await served.tracker.stop()
+    expect(await raw.closed()).toEqual({ code: 1_001, reason: 'stopped' })
+    await expect(openRaw(served.url, { user: 'bob' })).rejects.toMatchObject({ status: 503 })
+  })
+
+  it('pub-E9: drained: 1012 for all, newcomers are sent on with 503, presences are held', async () => {
     const served = await startGateway({ trackerOptions: { graceMs: 20_000 }, gateway: { drainMs: 300 } })
     const clients = await Promise.all(['ann', 'bob', 'carol'].map(user => joined(served.url, user, user)))
     const drained = served.gateway.drain()

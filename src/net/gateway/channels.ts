@@ -128,10 +128,13 @@ export class Channels {
     try {
       const response = await this.#conversation.enter(channel)
       if (!channel.isOver) {
+        if (channel.watching !== null) {
+          // What it is told first comes in a later turn of the event loop, after the reply.
+          this.#init.feeds.enter(channel.topic, channel.watching, channel)
+        }
         channel.state = 'joined'
         this.#init.tally.joins++
         this.#reply(frame, response)
-        this.#startWatching(channel)
       }
     } catch (error) {
       if (!channel.isOver) {
@@ -140,19 +143,6 @@ export class Channels {
         this.#init.tally.joinsRefused++
         this.#reply(frame, error)
       }
-    }
-  }
-
-  #startWatching(channel: Channel): void {
-    if (channel.watching === null) {
-      return
-    }
-    try {
-      this.#init.feeds.enter(channel.topic, channel.watching, channel)
-    } catch (error) {
-      // The tracker has stopped meanwhile; the sockets are about to be closed.
-      channel.watching = null
-      this.#init.failed(error)
     }
   }
 
