@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Socket } from 'phoenix'
 import { afterEach, describe, expect, it } from 'vitest'
-import { allow } from '../../src/net/gateway/index.ts'
+import { type Authorize, allow } from '../../src/net/gateway/index.ts'
 import { closeLater } from '../support/gateway/close-all.ts'
+import { openHouse } from '../support/gateway/hooks.ts'
 import { closeAll, joinTopic, openClient } from '../support/gateway/phoenix-client.ts'
 import { HandshakeError, openRaw, type RawClient } from '../support/gateway/raw-client.ts'
 import { startGateway } from '../support/gateway/serve-gateway.ts'
@@ -78,8 +79,12 @@ describe('C1: frames', () => {
     expect(raw.frames.filter(([, ref]) => ref?.startsWith('9'))).toEqual([])
   })
 
-  it('a second join of a topic: the first is closed, then the second answered, and its presence does not flap', async () => {
-    const { url } = await startGateway()
+  it('a second join of a topic: the first is closed, then the second answered, and its presence does not flap, however long that takes', async () => {
+    const slow: Authorize = async question => {
+      await sleep(100)
+      return openHouse(question)
+    }
+    const { url } = await startGateway({ gateway: { authorize: slow, authorizeCacheMs: 0 } })
     const watcher = await joinTopic(openClient(url, { user: 'watcher' }), ROOM, SILENT)
     const raw = await openRaw(url, { user: 'ann' })
     await raw.request(ROOM, 'phx_join')
