@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Connection, Tracker } from '../../tracker/types.ts'
 import type { Census } from './census.ts'
 import { callHook } from './hook-call.ts'
-import type { GatewayRequest, Identity } from './hooks.ts'
+import { type GatewayRequest, type Identity, readIdentity } from './hooks.ts'
 import type { ResolvedGatewayOptions } from './options.ts'
 import { isOriginAllowed, readRequest } from './request.ts'
 import type { Refusal, Tally } from './tally.ts'
@@ -51,7 +51,13 @@ export class Admission {
     if (verdict !== undefined) {
       return verdict
     }
-    const asked = readRequest(request, url, path, options)
+    let asked: GatewayRequest
+    try {
+      asked = readRequest(request, url, path, options)
+    } catch (error) {
+      tally.refuse('hook')
+      return this.#hookFailed(error)
+    }
     const full = census.enter(asked.address)
     if (full !== undefined) {
       tally.refuse(full)
@@ -95,22 +101,26 @@ export class Admission {
   }
 
   async #identify(request: GatewayRequest, isGone: () => boolean): Promise<Admitted | Refused> {
-    const { options, failed, tally } = this.#init
-    let identity: Identity | null | undefined
+    const { options } = this.#init
+    let identity: Identity | undefined
     try {
-      identity = await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request))
+      identity = readIdentity(await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request)))
     } catch (error) {
-      tally.hookFailures++
-      failed(error)
-      return { status: 503, reason: 'hook', message: 'who you are could not be found out; try again' }
+      return this.#hookFailed(error)
     }
-    if (identity === null || identity === undefined || isGone()) {
+    if (identity === undefined || isGone()) {
       return { status: 403, reason: 'unauthenticated', message: 'authenticate did not say who this is' }
     }
     if (this.#init.isClosed()) {
       return { status: 503, reason: 'draining', message: DRAINING }
     }
     return this.#connect(request, identity)
+  }
+
+  #hookFailed(error: unknown): Refused {
+    this.#init.tally.hookFailures++
+    this.#init.failed(error)
+    return { status: 503, reason: 'hook', message: 'who you are could not be found out; try again' }
   }
 
   #connect(request: GatewayRequest, identity: Identity): Admitted | Refused {

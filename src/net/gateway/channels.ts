@@ -53,16 +53,14 @@ export class Channels {
   }
 
   handle(frame: ClientFrame): void {
-    if (frame.event === 'phx_join') {
-      this.#join(frame)
-      return
-    }
     const channel = this.#channels.get(frame.topic)
     if (frame.topic === 'phoenix') {
-      this.#reply(frame, frame.event === 'heartbeat' ? {} : new PushError('unmatched topic'))
+      this.#answerIf(frame.event === 'heartbeat', frame)
+    } else if (frame.event === 'phx_join') {
+      this.#join(frame)
     } else if (channel === undefined) {
       // One who leaves what is over already has what he wants.
-      this.#reply(frame, frame.event === 'phx_leave' ? {} : new PushError('unmatched topic'))
+      this.#answerIf(frame.event === 'phx_leave', frame)
     } else if (frame.joinRef !== channel.joinRef) {
       // Of an earlier join: that one was closed, and its client told so.
     } else if (frame.event === 'phx_leave') {
@@ -71,13 +69,13 @@ export class Channels {
       this.#reply(frame, {})
       this.#client.send(closeFrame(channel.topic, channel.joinRef))
     } else if (!channel.inTurn(() => this.#push(channel, frame))) {
-      this.#reply(frame, new PushError('too many pushes at once'))
+      this.#refuse(frame, new PushError('too many pushes at once'))
     }
   }
 
   /** Tells the client that a push came in a form that is not taken. */
   refuse(frame: Omit<ClientFrame, 'payload'>, reason: string): void {
-    this.#reply(frame, new PushError(reason))
+    this.#refuse(frame, new PushError(reason))
   }
 
   /** The socket has read what it was sent: each channel that missed something is given the whole state. */
@@ -116,7 +114,7 @@ export class Channels {
     }
     if (this.#channels.size >= this.#init.maxTopics) {
       this.#init.tally.joinsRefused++
-      this.#reply(frame, new PushError('too many channels joined'))
+      this.#refuse(frame, new PushError('too many channels joined'))
       return
     }
     const channel = new Channel(this.#client, topic, frame.joinRef ?? frame.ref ?? '', readJoin(topic, payload), payload)
@@ -141,7 +139,7 @@ export class Channels {
         this.#leave(channel)
         this.#client.presences.hide(channel.topic)
         this.#init.tally.joinsRefused++
-        this.#reply(frame, error)
+        this.#refuse(frame, error)
       }
     }
   }
@@ -150,14 +148,15 @@ export class Channels {
     if (channel.isOver) {
       return
     }
-    let response: unknown
     try {
-      response = await this.#conversation.push(channel, frame.event, frame.payload)
+      const response = await this.#conversation.push(channel, frame.event, frame.payload)
+      if (!channel.isOver) {
+        this.#reply(frame, response)
+      }
     } catch (error) {
-      response = error
-    }
-    if (!channel.isOver) {
-      this.#reply(frame, response)
+      if (!channel.isOver) {
+        this.#refuse(frame, error)
+      }
     }
   }
 
@@ -197,19 +196,29 @@ export class Channels {
     channel.system?.leave()
   }
 
-  #reply(to: Pick<ClientFrame, 'joinRef' | 'ref' | 'topic'>, response: unknown): void {
-    // A frame without a ref wants no answer.
-    if (to.ref === null || this.#client.isOver) {
-      return
-    }
-    if (response instanceof Error) {
-      const told = tellable(response)
-      if (told === undefined) {
-        this.#init.failed(response)
-      }
-      this.#client.send(replyFrame(to, 'error', told ?? { reason: 'internal error' }))
+  #answerIf(isFine: boolean, frame: ClientFrame): void {
+    if (isFine) {
+      this.#reply(frame, {})
     } else {
-      this.#client.send(replyFrame(to, 'ok', response as object))
+      this.#refuse(frame, new PushError('unmatched topic'))
+    }
+  }
+
+  /** A frame without a ref wants no answer. */
+  #reply(to: Pick<ClientFrame, 'joinRef' | 'ref' | 'topic'>, response: object): void {
+    if (to.ref !== null && !this.#client.isOver) {
+      this.#client.send(replyFrame(to, 'ok', response))
+    }
+  }
+
+  /** Whatever was thrown, by whomever. */
+  #refuse(to: Pick<ClientFrame, 'joinRef' | 'ref' | 'topic'>, error: unknown): void {
+    const told = tellable(error)
+    if (told === undefined) {
+      this.#init.failed(error)
+    }
+    if (to.ref !== null && !this.#client.isOver) {
+      this.#client.send(replyFrame(to, 'error', told ?? { reason: 'internal error' }))
     }
   }
 }

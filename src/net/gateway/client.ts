@@ -4,7 +4,7 @@ import { Channels } from './channels.ts'
 import type { Feeds } from './feeds.ts'
 import { parseBinaryPush, parseFrame, pushFrame } from './frames.ts'
 import { callHook } from './hook-call.ts'
-import type { GatewayRequest, Identity } from './hooks.ts'
+import { type GatewayRequest, type Identity, readIdentity } from './hooks.ts'
 import type { ResolvedGatewayOptions } from './options.ts'
 import type { Permissions } from './permissions.ts'
 import { Presences } from './presences.ts'
@@ -207,11 +207,11 @@ export class Client implements WireListener {
   async renew(token: string): Promise<void> {
     const { options } = this.#host
     const request: GatewayRequest = Object.freeze({ ...this.#request, token })
-    const identity = await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request))
+    const identity = readIdentity(await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request)))
     if (this.#isOver) {
       return
     }
-    if (identity === null || identity === undefined) {
+    if (identity === undefined) {
       throw new TokenError('the token is not valid')
     }
     if (identity.user !== this.#identity.user) {

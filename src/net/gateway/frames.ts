@@ -32,7 +32,7 @@ export function parseFrame(text: string): ClientFrame | undefined {
     isText(event, MAX_EVENT_CHARACTERS) &&
     typeof payload === 'object' &&
     !Array.isArray(payload)
-  return isSound ? ({ joinRef, ref, topic, event, payload: payload ?? {} } as ClientFrame) : undefined
+  return isSound ? ({ joinRef, ref, topic, event, payload: Object.freeze(payload ?? {}) } as ClientFrame) : undefined
 }
 
 const isText = (value: unknown, max: number): value is string => typeof value === 'string' && value.length > 0 && value.length <= max

@@ -114,6 +114,27 @@ export function readAnswer(answer: GatewayAnswer): Allowed | Denied {
   throw new TypeError(`authorize answered ${shown(answer)}, allowed are true, false, a meta (a plain object), and what allow and deny make`)
 }
 
+/** Who that is, as `authenticate` answered; undefined when it knows nobody. @throws TypeError for what is no answer: nobody comes in by mistake */
+export function readIdentity(answer: Identity | null | undefined): Identity | undefined {
+  if (answer === null || answer === undefined) {
+    return undefined
+  }
+  if (typeof answer !== 'object' || Array.isArray(answer)) {
+    throw new TypeError(`authenticate answered ${shown(answer)}, allowed are an identity ({ user }) and null`)
+  }
+  const { user, session, expiresAtMs } = answer
+  if (typeof user !== 'string') {
+    throw new TypeError(`authenticate: user is ${shown(user)}, allowed is a string`)
+  }
+  if (session !== undefined && typeof session !== 'string') {
+    throw new TypeError(`authenticate: session is ${shown(session)}, allowed is a string, or undefined`)
+  }
+  if (expiresAtMs !== undefined && (typeof expiresAtMs !== 'number' || Number.isNaN(expiresAtMs))) {
+    throw new TypeError(`authenticate: expiresAtMs is ${shown(expiresAtMs)}, allowed is a number, or undefined`)
+  }
+  return answer
+}
+
 function isPlain(value: unknown): value is Meta {
   if (typeof value !== 'object' || value === null) {
     return false

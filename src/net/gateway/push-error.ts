@@ -13,7 +13,10 @@ export class TokenError extends Error {
 const TELLABLE = new Set(['InvalidNameError', 'InvalidMetaError', 'MetaTooBigError', 'LimitError', 'ConnectionEndedError', 'TokenError'])
 
 /** What the client may know of it; undefined when that is nothing. */
-export function tellable(error: Error): { readonly reason: string; readonly code?: string } | undefined {
+export function tellable(error: unknown): { readonly reason: string; readonly code?: string } | undefined {
+  if (!(error instanceof Error)) {
+    return undefined
+  }
   if (error.name === 'PushError') {
     return { reason: error.message }
   }

@@ -6,7 +6,7 @@ const SUBPROTOCOL_TOKEN = 'base64url.bearer.phx.'
 /** Long polls of the Phoenix client name their session so, in the param that apps use for their tokens. */
 export const POLL_TOKEN = 'poll.'
 
-/** What the hooks are shown of a request. */
+/** What the hooks are shown of a request. @throws what option `addressOf` throws; TypeError when it gives no string */
 export function readRequest(request: IncomingMessage, url: URL, path: string, options: ResolvedGatewayOptions): GatewayRequest {
   const params: Record<string, string> = Object.create(null)
   for (const [name, value] of url.searchParams) {
@@ -14,11 +14,15 @@ export function readRequest(request: IncomingMessage, url: URL, path: string, op
       params[name] = value
     }
   }
+  const address: unknown = options.addressOf(request)
+  if (typeof address !== 'string') {
+    throw new TypeError(`addressOf gave ${String(address)}, allowed is a string`)
+  }
   return Object.freeze({
     params: Object.freeze(params),
     token: tokenOf(request, params),
     headers: request.headers,
-    address: options.addressOf(request),
+    address,
     path
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allow, deny, readAnswer } from '../../../src/net/gateway/hooks.ts'
+import { allow, deny, readAnswer, readIdentity } from '../../../src/net/gateway/hooks.ts'
 
 describe('answers of authorize', () => {
   it('true allows with an empty meta; an object is the meta; false, null and nothing deny', () => {
@@ -50,5 +50,29 @@ describe('answers of authorize', () => {
 
   it('an answer may hold for ever, or not at all', () => {
     expect([allow({ validMs: Infinity }).validMs, allow({ validMs: 0 }).validMs]).toEqual([Infinity, 0])
+  })
+})
+
+describe('answers of authenticate', () => {
+  it('an identity is taken as it is; null and nothing are nobody', () => {
+    const identity = { user: 'ann', session: 's', meta: {}, expiresAtMs: 5, claims: new Set(['admin']), more: true }
+    expect(readIdentity(identity)).toBe(identity)
+    expect([readIdentity(null), readIdentity(undefined)]).toEqual([undefined, undefined])
+  })
+
+  it.each([
+    [5, 'answered 5'],
+    ['ann', 'answered "ann"'],
+    [false, 'answered false'],
+    [['ann'], 'answered an array'],
+    [() => ({}), 'answered a function'],
+    [{}, 'user is undefined'],
+    [{ user: 5 }, 'user is 5'],
+    [{ user: 'ann', session: null }, 'session is null'],
+    [{ user: 'ann', expiresAtMs: Number.NaN }, 'expiresAtMs is NaN'],
+    [{ user: 'ann', expiresAtMs: '5' }, 'expiresAtMs is "5"']
+  ])('anything else is a mistake of the hook, named with what is allowed: %o', (answer, named) => {
+    expect(() => readIdentity(answer as never)).toThrowError(named)
+    expect(() => readIdentity(answer as never)).toThrowError(/allowed/)
   })
 })
