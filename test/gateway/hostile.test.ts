@@ -519,6 +519,30 @@ describe('hooks that do not do what they should', () => {
     await scene.unharmed()
   })
 
+  interface How {
+    readonly path?: string
+    readonly params?: Record<string, string>
+    readonly headers?: Record<string, string>
+  }
+  it.each<readonly [string, How]>([
+    ['path', { path: '/admin' }],
+    ['params', { params: { role: 'admin' } }],
+    ['cookie', { headers: { cookie: 'role=admin' } }]
+  ])('what is granted to one socket of a token is not granted to another that came with another %s', async (_, admin) => {
+    const authenticate: Authenticate = ({ path, params, headers }) => ({
+      user: 'ann',
+      claims: path === '/admin' || params.role === 'admin' || headers.cookie === 'role=admin'
+    })
+    const authorize: Authorize = ({ identity }) => identity.claims === true
+    const { origin } = await startGateway({ gateway: { path: ['/socket', '/admin'], authenticate, authorize } })
+    const open = ({ path = '/socket', params, headers = {} }: How) =>
+      openRaw(`${origin.replace('http', 'ws')}${path}`, { headers, params: { token: 'same', ...params } })
+    const granted = await open(admin)
+    const other = await open({})
+    expect(await granted.request(ROOM, 'phx_join')).toMatchObject({ status: 'ok' })
+    expect(await other.request(ROOM, 'phx_join')).toEqual({ status: 'error', response: { reason: 'unauthorized' } })
+  })
+
   it('a hook that changes what it is asked with changes nothing of the next question', async () => {
     const asked: unknown[] = []
     const authorize: Authorize = ({ payload, action }) => {

@@ -58,6 +58,19 @@ describe('limits of one socket', () => {
     expect(served.gateway.size).toBe(1)
   })
 
+  it('frameBytes: by long poll the answer is 413, and the session ends', async () => {
+    const served = await startGateway({ gateway: { limits: { frameBytes: 1_000 } } })
+    const { token } = await (await fetch(`${served.origin}/socket/longpoll?user=ann&vsn=2.0.0`)).json()
+    const url = `${served.origin}/socket/longpoll?token=${token}`
+    const post = async (body: string): Promise<number> => (await (await fetch(url, { method: 'POST', body })).json()).status
+    expect(await post(`${heartbeat(1)}\n${'['.repeat(1_001)}\n${heartbeat(2)}`)).toBe(413)
+    expect(served.gateway.stats()).toMatchObject({ 'closed.too large': 1, framesIn: 1, sockets: 0 })
+    expect([await post(heartbeat(3)), (await (await fetch(url)).json()).status]).toEqual([410, 410])
+    const other = await (await fetch(`${served.origin}/socket/longpoll?user=bob&vsn=2.0.0`)).json()
+    const large = await fetch(`${served.origin}/socket/longpoll?token=${other.token}`, { method: 'POST', body: '[\n'.repeat(1_000_000) })
+    expect((await large.json()).status).toBe(413)
+  })
+
   it('frameBytes: in fragments, too', async () => {
     const served = await startGateway({ gateway: { limits: { frameBytes: 1_000 } } })
     const client = await openRaw(served.url, { user: 'ann' })

@@ -9,6 +9,7 @@ import type { ResolvedGatewayOptions } from './options.ts'
 import type { Permissions } from './permissions.ts'
 import { Presences } from './presences.ts'
 import { TokenError } from './push-error.ts'
+import { proofOf } from './request.ts'
 import type { CloseReason, Tally } from './tally.ts'
 import { Throttle } from './throttle.ts'
 import type { TwinGuard } from './twin-guard.ts'
@@ -55,6 +56,7 @@ export class Client implements WireListener {
   /** Who waits for an answer that this client owes. */
   readonly #waiting = new Set<() => void>()
   #request: GatewayRequest
+  #proof: string | undefined
   #identity: Identity
   #session: string | undefined
   #connection!: Connection
@@ -70,6 +72,7 @@ export class Client implements WireListener {
     this.#wire = wire
     this.#admitted = admitted
     this.#request = admitted.request
+    this.#proof = proofOf(admitted.request)
     this.#identity = admitted.identity
     this.#session = admitted.session
     this.#throttle = new Throttle(wire, options.limits.framesPerSecond, options.limits.frameBurst)
@@ -94,8 +97,12 @@ export class Client implements WireListener {
     return this.#identity
   }
 
+  get token(): string | undefined {
+    return this.#request.token
+  }
+
   get proof(): string {
-    return this.#request.token ?? this.#connection.id
+    return this.#proof ?? this.#connection.id
   }
 
   get address(): string {
@@ -221,6 +228,7 @@ export class Client implements WireListener {
       this.#move(request, identity)
     }
     this.#request = request
+    this.#proof = proofOf(request)
     this.#identity = identity
     this.#channels.recheck(Infinity)
   }

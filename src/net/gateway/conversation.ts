@@ -13,7 +13,8 @@ type Payload = Readonly<Record<string, unknown>>
 /** What the channels of a client need of it. */
 export interface ChannelsClient {
   readonly identity: Identity
-  /** The client's token, or what else tells its rights from those of others of the same user. */
+  readonly token: string | undefined
+  /** Tells its rights from those of others of the same user: it differs where `authenticate` was shown something else. */
   readonly proof: string
   readonly address: string
   readonly isOver: boolean
@@ -52,7 +53,7 @@ export class Conversation {
   /** Lets the channel into its topic, as far as the client may. Returns the reply. @throws PushError, TokenError and the tracker's */
   async enter(channel: Channel): Promise<object> {
     const { request, topic, payload } = channel
-    if (request.accessToken !== undefined && request.accessToken !== this.#client.proof) {
+    if (request.accessToken !== undefined && request.accessToken !== this.#client.token) {
       await this.#client.renew(request.accessToken)
     }
     const { user } = this.#client.identity

@@ -102,6 +102,7 @@ export class LongPollDoor {
     }
     for (const line of lines) {
       if (Buffer.byteLength(line) > this.#options.limits.frameBytes) {
+        listener.closed('too large')
         sendPoll(response, { status: 413 })
         return
       }

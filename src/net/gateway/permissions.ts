@@ -40,7 +40,7 @@ export class Permissions {
     return this.#remembered.size
   }
 
-  /** `proof` tells apart who is asked for: what was granted to one token says nothing of another. Never rejects: a hook that fails denies. */
+  /** `proof` tells apart who is asked for: what was granted to one says nothing of another. Never rejects: a hook that fails denies. */
   ask(question: GatewayQuestion, proof: string): Promise<Grant> {
     const { user, topic, action, payload, wantedKey, address } = question
     const name = JSON.stringify([user, proof, address, topic, action, wantedKey ?? null, payload])

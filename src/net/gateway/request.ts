@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { GatewayRequest } from './hooks.ts'
 import type { ResolvedGatewayOptions } from './options.ts'
@@ -25,6 +26,15 @@ export function readRequest(request: IncomingMessage, url: URL, path: string, op
     address,
     path
   })
+}
+
+/**
+ * The same for requests that `authenticate` could not tell apart: what is granted to one of them holds for the other, if the user is the same. Undefined
+ * without a token: then nothing but the socket itself tells what it went by.
+ */
+export function proofOf({ token, path, params, headers: { cookie } }: GatewayRequest): string | undefined {
+  const shown = JSON.stringify([token, path, cookie ?? null, params])
+  return token === undefined ? undefined : createHash('sha256').update(shown).digest('base64')
 }
 
 function tokenOf({ headers }: IncomingMessage, params: Readonly<Record<string, string>>): string | undefined {
