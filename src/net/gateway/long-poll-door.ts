@@ -114,7 +114,7 @@ export class LongPollDoor {
       }
     }
     await wire.ready()
-    sendPoll(response, { status: 200 })
+    sendPoll(response, { status: wire.isClosed ? 410 : 200 })
   }
 }
 

@@ -34,6 +34,10 @@ export class LongPollWire implements Wire {
     this.#onClose = onClose
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   get bufferedBytes(): number {
     return this.#bytes
   }
@@ -82,6 +86,10 @@ export class LongPollWire implements Wire {
   poll(response: ServerResponse): void {
     this.#settle()
     this.#answer(204)
+    if (this.#isClosed) {
+      sendPoll(response, { status: 410 })
+      return
+    }
     this.#poll = response
     response.once('close', () => this.#left(response))
     if (this.#messages.length > 0) {
