@@ -202,14 +202,19 @@ describe('frames of one who means harm', () => {
 })
 
 describe('requests of one who means harm', () => {
-  /** Writes bytes to the server; resolves with what it answers until it has answered, closes, or is silent for `silenceMs`. */
-  async function talk({ origin }: ServedGateway, chunks: readonly (string | Buffer)[], silenceMs = 50): Promise<string> {
+  /** Writes bytes to the server; resolves with what it answers until its first answer is whole, it closes, or is silent for `silenceMs`. */
+  async function talk(
+    { origin }: ServedGateway,
+    chunks: readonly (string | Buffer)[],
+    silenceMs: number,
+    isOneAnswer = true
+  ): Promise<string> {
     const socket: Socket = connect(Number(new URL(origin).port), '127.0.0.1')
     const answer: Buffer[] = []
     const over = Promise.withResolvers<void>()
     socket.on('data', (chunk: Buffer) => {
       answer.push(chunk)
-      if (chunk.includes('\r\n\r\n')) {
+      if (isOneAnswer && chunk.includes('\r\n\r\n')) {
         over.resolve()
       }
     })
@@ -227,18 +232,24 @@ describe('requests of one who means harm', () => {
 
   it(`raw bytes, before and after a handshake: nothing breaks; ${RUNS} runs, seed ${SEED}`, async () => {
     const scene = await start()
-    const bytes = fc.array(
-      fc.uint8Array({ minLength: 1, maxLength: 300, size: 'max' }).map(each => Buffer.from(each)),
-      { minLength: 1, maxLength: 4 }
-    )
+    const raw = fc.uint8Array({ minLength: 1, maxLength: 300, size: 'max' }).map(each => Buffer.from(each))
+    /** A WebSocket frame with any flags, any kind, and a length that may be a lie. */
+    const webSocketFrame = fc
+      .tuple(fc.nat(255), fc.constantFrom(0, 1, 2, 3, 8, 9, 10, 11), fc.nat(125), fc.boolean(), raw)
+      .map(([flags, kind, length, isTrue, body]) => {
+        const payload = body.subarray(0, length)
+        return Buffer.concat([Buffer.from([(flags & 0xf0) | kind, 0x80 | (isTrue ? payload.length : length), 0, 0, 0, 0]), payload])
+      })
+    const chunks = fc.array(fc.oneof(raw, webSocketFrame, webSocketFrame), { minLength: 1, maxLength: 6 })
     await fc.assert(
-      fc.asyncProperty(fc.boolean(), bytes, async (isUpgraded, chunks) => {
-        await talk(scene, [...(isUpgraded ? [UPGRADE('/socket/websocket?user=mallory&vsn=2.0.0')] : []), ...chunks], 20)
+      fc.asyncProperty(fc.boolean(), chunks, async (isUpgraded, each) => {
+        await talk(scene, [...(isUpgraded ? [UPGRADE('/socket/websocket?user=mallory&vsn=2.0.0')] : []), ...each], 20, false)
       }),
       { numRuns: RUNS, seed: SEED }
     )
     await scene.unharmed()
     await until('only Alice is left', () => scene.gateway.size === 1)
+    expect(scene.gateway.stats()['closed.malformed']).toBeGreaterThan(RUNS / 8)
   })
 
   it.each([
