@@ -97,6 +97,25 @@ describe('pub-E10: a session that comes back', () => {
     expect(watcher.changes).toEqual(['join ann', 'more ann', 'fewer ann'])
   })
 
+  it('a session that authenticate names goes before the client’s param', async () => {
+    const served = await startGateway({
+      gateway: {
+        authenticate: ({ params: { user = '', session } }) => ({
+          user,
+          session: session?.startsWith('forged') ? 'of the token' : 'of watchers'
+        })
+      }
+    })
+    const watcher = await watch(served.url)
+    const first = await joined(served.url, 'ann', 'forged 1')
+    first.terminate()
+    await until('the gateway knows', () => served.gateway.size === 1)
+    await joined(served.url, 'ann', 'forged 2')
+    await proveHearing(served, watcher)
+    expect(watcher.changes).toEqual(['join ann', 'join proof'])
+    expect(served.tracker.get(ROOM, 'ann')).toHaveLength(1)
+  })
+
   it('while its old socket is half open: the new one has its presences, the old one is closed with 1000, nobody is told', async () => {
     const served = await serve(20_000)
     const watcher = await watch(served.url)
