@@ -116,6 +116,18 @@ describe('pub-E10: a session that comes back', () => {
     expect(served.tracker.get(ROOM, 'ann')).toHaveLength(1)
   })
 
+  it.each([
+    ['tab', 1],
+    ['', 2]
+  ])('where authenticate names no session, the client’s param “%s” makes %i presence(s) of two sockets', async (session, presences) => {
+    const served = await startGateway({ gateway: { authenticate: ({ params: { user = '' } }) => ({ user }) } })
+    const first = await joined(served.url, 'ann', session)
+    first.terminate()
+    await until('the gateway knows', () => served.gateway.size === 0)
+    await joined(served.url, 'ann', session)
+    expect(served.tracker.get(ROOM, 'ann')).toHaveLength(presences)
+  })
+
   it('while its old socket is half open: the new one has its presences, the old one is closed with 1000, nobody is told', async () => {
     const served = await serve(20_000)
     const watcher = await watch(served.url)
