@@ -8,7 +8,7 @@ import { resolveCommand } from '../../src/cli/config.ts'
 import { type GatewayAuth, gatewayAuth, openAuth } from '../../src/cli/gateway/gateway-auth.ts'
 import { parseHostPort } from '../../src/cli/host-port.ts'
 import { SERVE } from '../../src/cli/setting-tables.ts'
-import { type GatewayQuestion, type Identity, readAnswer } from '../../src/net/gateway/hooks.ts'
+import { type GatewayQuestion, type Identity, readAnswer } from '../../src/net/gateway/rights/hooks.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'rollcall-auth-'))
 const SECRET = 'a secret of at least thirty-two bytes'

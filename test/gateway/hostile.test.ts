@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Authenticate, Authorize } from '../../src/net/gateway/hooks.ts'
+import type { Authenticate, Authorize } from '../../src/net/gateway/rights/hooks.ts'
 import { closeAll, joinTopic, openClient } from '../support/gateway/phoenix-client.ts'
 import { HandshakeError, openRaw, type RawClient, type RawFrame } from '../support/gateway/raw-client.ts'
 import { type ServedGateway, type ServeGatewayOptions, startGateway } from '../support/gateway/serve-gateway.ts'

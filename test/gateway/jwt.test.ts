@@ -1,8 +1,8 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { exportJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { type GatewayQuestion, type Identity, readAnswer } from '../../src/net/gateway/hooks.ts'
-import { authenticateJwt, authorizeByClaims, type ClaimsOptions, type JwtOptions } from '../../src/net/gateway/jwt.ts'
+import { type GatewayQuestion, type Identity, readAnswer } from '../../src/net/gateway/rights/hooks.ts'
+import { authenticateJwt, authorizeByClaims, type ClaimsOptions, type JwtOptions } from '../../src/net/gateway/rights/jwt.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 const secretBytes = new TextEncoder().encode(SECRET)

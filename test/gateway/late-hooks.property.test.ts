@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { allow, deny, type GatewayAnswer, type Identity } from '../../src/net/gateway/hooks.ts'
+import { allow, deny, type GatewayAnswer, type Identity } from '../../src/net/gateway/rights/hooks.ts'
 import { createRandom } from '../../src/tracker/environment.ts'
 import { closeAll } from '../support/gateway/close-all.ts'
 import { openRaw, type RawClient, type RawFrame } from '../support/gateway/raw-client.ts'

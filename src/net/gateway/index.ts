@@ -5,6 +5,9 @@
  */
 
 export { attachGateway } from './gateway.ts'
+export { GATEWAY_METRICS } from './metrics.ts'
+export type { GatewayLimits, GatewayOptions, IntervalOptions } from './options.ts'
+export { GATEWAY_DEFAULTS } from './options.ts'
 export type {
   Allowed,
   Authenticate,
@@ -15,11 +18,8 @@ export type {
   GatewayQuestion,
   GatewayRequest,
   Identity
-} from './hooks.ts'
-export { allow, deny } from './hooks.ts'
-export * from './jwt.ts'
-export { GATEWAY_METRICS } from './metrics.ts'
-export type { GatewayLimits, GatewayOptions, IntervalOptions } from './options.ts'
-export { GATEWAY_DEFAULTS } from './options.ts'
+} from './rights/hooks.ts'
+export { allow, deny } from './rights/hooks.ts'
+export * from './rights/jwt.ts'
 export type { CloseReason, Refusal } from './tally.ts'
 export type { Delivery, Gateway, GatewayStats, Message } from './types.ts'

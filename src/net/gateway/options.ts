@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ComponentLogger, Metrics } from '@libp2p/interface'
 import { InvalidOptionsError } from '../../tracker/errors.ts'
 import { OptionReader } from '../../tracker/option-reader.ts'
-import type { Authenticate, Authorize } from './hooks.ts'
+import type { Authenticate, Authorize } from './rights/hooks.ts'
 
 /** What a client can grow, in counts, bytes and time. At each limit the client gets a typed reason, and a counter goes up: docs/gateway.md. */
 export interface GatewayLimits {

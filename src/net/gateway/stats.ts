@@ -1,6 +1,6 @@
-import type { Feeds } from './feeds.ts'
-import type { Permissions } from './permissions.ts'
-import type { Registry } from './registry.ts'
+import type { Registry } from './clients/registry.ts'
+import type { Feeds } from './feeds/feeds.ts'
+import type { Permissions } from './rights/permissions.ts'
 import type { CloseReason, Refusal, Tally } from './tally.ts'
 import type { GatewayStats } from './types.ts'
 

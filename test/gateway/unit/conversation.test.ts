@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Channel } from '../../../src/net/gateway/channel.ts'
-import { type ChannelsClient, Conversation } from '../../../src/net/gateway/conversation.ts'
-import { allow } from '../../../src/net/gateway/hooks.ts'
-import { readJoin } from '../../../src/net/gateway/join-request.ts'
-import { type Grant, type Permissions, UNAVAILABLE } from '../../../src/net/gateway/permissions.ts'
+import { Channel } from '../../../src/net/gateway/clients/channel.ts'
+import { type ChannelsClient, Conversation } from '../../../src/net/gateway/clients/conversation.ts'
+import { readJoin } from '../../../src/net/gateway/protocol/join-request.ts'
+import { allow } from '../../../src/net/gateway/rights/hooks.ts'
+import { type Grant, type Permissions, UNAVAILABLE } from '../../../src/net/gateway/rights/permissions.ts'
 
 let grant: () => Grant
 let hidden: string[]

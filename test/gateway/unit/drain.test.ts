@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Client } from '../../../src/net/gateway/client.ts'
-import { drainClients } from '../../../src/net/gateway/drain.ts'
-import { Registry } from '../../../src/net/gateway/registry.ts'
+import type { Client } from '../../../src/net/gateway/clients/client.ts'
+import { drainClients } from '../../../src/net/gateway/clients/drain.ts'
+import { Registry } from '../../../src/net/gateway/clients/registry.ts'
 
 /** Clients that only note when they were ended. */
 function crowd(size: number) {

@@ -1,5 +1,5 @@
+import type { Watcher } from '../../../src/net/gateway/feeds/watcher.ts'
 import { type GatewayOptions, type ResolvedGatewayOptions, resolveGatewayOptions } from '../../../src/net/gateway/options.ts'
-import type { Watcher } from '../../../src/net/gateway/watcher.ts'
 import type { Presence } from '../../../src/tracker/types.ts'
 
 /** Options with defaults, of a gateway that lets everybody in. */

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 import { type Connection, createTracker, type Tracker } from '../../../src/index.ts'
-import { Feeds } from '../../../src/net/gateway/feeds.ts'
+import { Feeds } from '../../../src/net/gateway/feeds/feeds.ts'
 import type { GatewayOptions } from '../../../src/net/gateway/options.ts'
 import { Tally } from '../../../src/net/gateway/tally.ts'
 import { VirtualClock } from '../../../src/testing/virtual-clock.ts'

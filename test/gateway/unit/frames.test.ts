@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { closeFrame, errorFrame, parseBinaryPush, parseFrame, pushFrame, replyFrame } from '../../../src/net/gateway/frames.ts'
+import { closeFrame, errorFrame, parseBinaryPush, parseFrame, pushFrame, replyFrame } from '../../../src/net/gateway/protocol/frames.ts'
 
 const GOOD = ['3', '4', 'room:1', 'track', { n: 1 }]
 const without = (index: number, value: unknown): string => JSON.stringify(GOOD.with(index, value as string))

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { callHook } from '../../../src/net/gateway/hook-call.ts'
+import { callHook } from '../../../src/net/gateway/rights/hook-call.ts'
 
 const never = (): Promise<never> => new Promise(() => {})
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allow, deny, readAnswer, readIdentity } from '../../../src/net/gateway/hooks.ts'
+import { allow, deny, readAnswer, readIdentity } from '../../../src/net/gateway/rights/hooks.ts'
 
 describe('answers of authorize', () => {
   it('true allows with an empty meta; an object is the meta; false, null and nothing deny', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { IntervalMode } from '../../../src/net/gateway/interval-mode.ts'
+import { IntervalMode } from '../../../src/net/gateway/feeds/interval-mode.ts'
 import { resolved } from './fakes.ts'
 
 const HOLD_MS = 10_000

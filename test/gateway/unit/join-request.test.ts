@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { objectIn, readJoin, textIn } from '../../../src/net/gateway/join-request.ts'
+import { objectIn, readJoin, textIn } from '../../../src/net/gateway/protocol/join-request.ts'
 
 const DEFAULT = {
   watch: 'list',

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LongPollWire } from '../../../src/net/gateway/long-poll-wire.ts'
-import { frameOf } from '../../../src/net/gateway/wire.ts'
+import { LongPollWire } from '../../../src/net/gateway/doors/long-poll-wire.ts'
+import { frameOf } from '../../../src/net/gateway/protocol/wire.ts'
 
 const HOLD_MS = 1_000
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { PacedReader } from '../../../src/net/gateway/paced-reader.ts'
+import { PacedReader } from '../../../src/net/gateway/feeds/paced-reader.ts'
 import { microtasks } from './fakes.ts'
 
 const WINDOW_MS = 50

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type Authorize, allow, deny, type GatewayQuestion } from '../../../src/net/gateway/hooks.ts'
 import type { GatewayOptions } from '../../../src/net/gateway/options.ts'
-import { Permissions } from '../../../src/net/gateway/permissions.ts'
+import { type Authorize, allow, deny, type GatewayQuestion } from '../../../src/net/gateway/rights/hooks.ts'
+import { Permissions } from '../../../src/net/gateway/rights/permissions.ts'
 import { Tally } from '../../../src/net/gateway/tally.ts'
 import { resolved } from './fakes.ts'
 

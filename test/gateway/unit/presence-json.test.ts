@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { diffText, stateText } from '../../../src/net/gateway/presence-json.ts'
+import { diffText, stateText } from '../../../src/net/gateway/protocol/presence-json.ts'
 import type { Presence } from '../../../src/tracker/types.ts'
 import { presenceOf } from './fakes.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Rate } from '../../../src/net/gateway/rate.ts'
-import { Throttle } from '../../../src/net/gateway/throttle.ts'
-import type { Wire } from '../../../src/net/gateway/wire.ts'
+import { Rate } from '../../../src/net/gateway/clients/rate.ts'
+import { Throttle } from '../../../src/net/gateway/clients/throttle.ts'
+import type { Wire } from '../../../src/net/gateway/protocol/wire.ts'
 
 describe('a rate', () => {
   it('a burst costs no wait; the one that empties it waits for the next', () => {

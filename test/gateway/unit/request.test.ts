@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { isOriginAllowed, matchPath, readRequest, urlOf } from '../../../src/net/gateway/request.ts'
+import { isOriginAllowed, matchPath, readRequest, urlOf } from '../../../src/net/gateway/doors/request.ts'
 import { resolved } from './fakes.ts'
 
 const request = (url: string, headers: Record<string, string> = {}): IncomingMessage =>

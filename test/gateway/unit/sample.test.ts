@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Sample } from '../../../src/net/gateway/sample.ts'
+import { Sample } from '../../../src/net/gateway/feeds/sample.ts'
 import { createRandom } from '../../../src/tracker/environment.ts'
 import type { Presence } from '../../../src/tracker/types.ts'
 import { presenceOf } from './fakes.ts'

@@ -1,7 +1,7 @@
 import { Presence } from 'phoenix'
 import { expect } from 'vitest'
-import type { Watcher } from '../../../src/net/gateway/watcher.ts'
-import type { Frame } from '../../../src/net/gateway/wire.ts'
+import type { Watcher } from '../../../src/net/gateway/feeds/watcher.ts'
+import type { Frame } from '../../../src/net/gateway/protocol/wire.ts'
 
 /** What a tracker listed between two changes: keys, with their refs oldest first. */
 export type Listing = ReadonlyMap<string, readonly string[]>

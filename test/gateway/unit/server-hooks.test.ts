@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, get, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { hookServer } from '../../../src/net/gateway/server-hooks.ts'
+import { hookServer } from '../../../src/net/gateway/doors/server-hooks.ts'
 import type { HttpRoute } from '../../../src/net/gateway/types.ts'
 
 const ours: HttpRoute = (_, response, url) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BoundedMap } from '../../../src/net/gateway/bounded-map.ts'
-import { Census } from '../../../src/net/gateway/census.ts'
-import { TwinGuard } from '../../../src/net/gateway/twin-guard.ts'
+import { Census } from '../../../src/net/gateway/doors/census.ts'
+import { TwinGuard } from '../../../src/net/gateway/doors/twin-guard.ts'
 import { resolved } from './fakes.ts'
 
 describe('a bounded map', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Audience } from '../../../src/net/gateway/watcher.ts'
-import { frameOf } from '../../../src/net/gateway/wire.ts'
+import { Audience } from '../../../src/net/gateway/feeds/watcher.ts'
+import { frameOf } from '../../../src/net/gateway/protocol/wire.ts'
 import { type FakeWatcher, fakeWatcher } from './fakes.ts'
 
 const STATE = frameOf('state')

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WebSocket } from 'ws'
-import { WebSocketWire } from '../../../src/net/gateway/websocket-wire.ts'
-import { frameOf } from '../../../src/net/gateway/wire.ts'
+import { WebSocketWire } from '../../../src/net/gateway/doors/websocket-wire.ts'
+import { frameOf } from '../../../src/net/gateway/protocol/wire.ts'
 
 class FakeSocket extends EventEmitter {
   readonly OPEN = 1

@@ -1,5 +1,5 @@
-import type { Authenticate, Authorize } from '../../../src/net/gateway/hooks.ts'
-import { allow } from '../../../src/net/gateway/hooks.ts'
+import type { Authenticate, Authorize } from '../../../src/net/gateway/rights/hooks.ts'
+import { allow } from '../../../src/net/gateway/rights/hooks.ts'
 import type { Meta } from '../../../src/tracker/types.ts'
 
 /** The user is the param `user`, the session the param `session`. Without a user: turned away. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PushError } from '../push-error.ts'
+import { PushError } from '../protocol/push-error.ts'
 
 /** After a search the process is left alone for so many times as long as it took. */
 const REST = 4

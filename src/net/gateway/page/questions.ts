@@ -1,6 +1,6 @@
 import type { Presence, Tracker } from '../../../tracker/types.ts'
-import { textIn } from '../join-request.ts'
-import { PushError } from '../push-error.ts'
+import { textIn } from '../protocol/join-request.ts'
+import { PushError } from '../protocol/push-error.ts'
 import { explainUser } from './explain-user.ts'
 import type { Device, TopicsReply, UserReply, UsersReply } from './messages.ts'
 import { Pacer } from './pacer.ts'

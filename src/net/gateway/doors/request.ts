@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { GatewayRequest } from './hooks.ts'
-import type { ResolvedGatewayOptions } from './options.ts'
+import type { ResolvedGatewayOptions } from '../options.ts'
+import type { GatewayRequest } from '../rights/hooks.ts'
 
 const SUBPROTOCOL_TOKEN = 'base64url.bearer.phx.'
 /** Long polls of the Phoenix client name their session so, in the param that apps use for their tokens. */

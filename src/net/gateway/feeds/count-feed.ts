@@ -1,9 +1,9 @@
-import type { CountEvent } from '../../tracker/types.ts'
-import { pushText } from './frames.ts'
+import type { CountEvent } from '../../../tracker/types.ts'
+import { pushText } from '../protocol/frames.ts'
+import { type Frame, frameOf } from '../protocol/wire.ts'
 import { PacedReader } from './paced-reader.ts'
 import type { FeedInit } from './topic-feed.ts'
 import { Audience, type Watcher } from './watcher.ts'
-import { type Frame, frameOf } from './wire.ts'
 
 /** The counts of one topic, for all clients here that watch only these. A change costs O(1), whatever the size of the topic. */
 export class CountFeed {

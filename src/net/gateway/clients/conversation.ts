@@ -1,12 +1,12 @@
+import { type JoinRequest, objectIn, textIn } from '../protocol/join-request.ts'
+import { PushError, TokenError } from '../protocol/push-error.ts'
+import type { Frame } from '../protocol/wire.ts'
+import type { Allowed, Denied, GatewayAction, Identity } from '../rights/hooks.ts'
+import { deny } from '../rights/hooks.ts'
+import { type Permissions, UNAVAILABLE } from '../rights/permissions.ts'
+import type { SystemClient, SystemTopic } from '../types.ts'
 import type { Channel, Standing } from './channel.ts'
-import type { Allowed, Denied, GatewayAction, Identity } from './hooks.ts'
-import { deny } from './hooks.ts'
-import { type JoinRequest, objectIn, textIn } from './join-request.ts'
-import { type Permissions, UNAVAILABLE } from './permissions.ts'
 import type { Presences } from './presences.ts'
-import { PushError, TokenError } from './push-error.ts'
-import type { SystemClient, SystemTopic } from './types.ts'
-import type { Frame } from './wire.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,4 @@
-import type { ResolvedGatewayOptions } from './options.ts'
+import type { ResolvedGatewayOptions } from '../options.ts'
 
 /** Deliveries are averaged over about so long. */
 const AVERAGE_MS = 5_000

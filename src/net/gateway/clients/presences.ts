@@ -1,4 +1,4 @@
-import type { Connection, Meta, Tracker } from '../../tracker/types.ts'
+import type { Connection, Meta, Tracker } from '../../../tracker/types.ts'
 
 /** What one socket shows: at most one presence per topic. */
 export class Presences {

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
-import { InvalidOptionsError } from '../../tracker/errors.ts'
+import { InvalidOptionsError } from '../../../tracker/errors.ts'
 
 /** Algorithms of a public key. */
 export type JwtAlgorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA'

@@ -1,4 +1,4 @@
-import type { ResolvedGatewayOptions } from './options.ts'
+import type { ResolvedGatewayOptions } from '../options.ts'
 
 /** How many sockets there are: in all, and by address. A socket counts from its request on, so that slow hooks let nobody slip through. */
 export class Census {

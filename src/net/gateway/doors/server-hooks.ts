@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { HttpRoute } from '../types.ts'
 import { urlOf } from './request.ts'
-import type { HttpRoute } from './types.ts'
 import { refuseUpgrade } from './websocket-door.ts'
 
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, url: URL) => boolean

@@ -1,14 +1,14 @@
-import { PresenceFold } from '../../tracker/presence/presence-fold.ts'
-import type { DiffEvent, Tracker, WatchEvent } from '../../tracker/types.ts'
-import { pushFrame, pushHead, pushText } from './frames.ts'
+import { PresenceFold } from '../../../tracker/presence/presence-fold.ts'
+import type { DiffEvent, Tracker, WatchEvent } from '../../../tracker/types.ts'
+import type { ResolvedGatewayOptions } from '../options.ts'
+import { pushFrame, pushHead, pushText } from '../protocol/frames.ts'
+import { diffText, stateText } from '../protocol/presence-json.ts'
+import { frameOf } from '../protocol/wire.ts'
+import type { Tally } from '../tally.ts'
 import { IntervalMode } from './interval-mode.ts'
-import type { ResolvedGatewayOptions } from './options.ts'
 import { PacedReader } from './paced-reader.ts'
-import { diffText, stateText } from './presence-json.ts'
 import { type ListedDiff, Sample } from './sample.ts'
-import type { Tally } from './tally.ts'
 import { Audience, type Watcher } from './watcher.ts'
-import { frameOf } from './wire.ts'
 
 export interface FeedInit {
   readonly tracker: Tracker

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Frame, Wire } from './wire.ts'
+import type { Frame, Wire } from '../protocol/wire.ts'
 
 /** What a poll was answered with. Whether it has arrived is known with the next poll. */
 interface Delivery {

@@ -1,7 +1,7 @@
-import type { Tracker } from '../../tracker/types.ts'
+import type { Tracker } from '../../../tracker/types.ts'
+import type { ResolvedGatewayOptions } from '../options.ts'
+import type { Tally } from '../tally.ts'
 import { CountFeed } from './count-feed.ts'
-import type { ResolvedGatewayOptions } from './options.ts'
-import type { Tally } from './tally.ts'
 import { TopicFeed } from './topic-feed.ts'
 import type { Watcher } from './watcher.ts'
 

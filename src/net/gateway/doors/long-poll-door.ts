@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ResolvedGatewayOptions } from '../options.ts'
+import type { Wire, WireListener } from '../protocol/wire.ts'
+import type { HttpRoute } from '../types.ts'
 import type { Admission, Admitted } from './admission.ts'
 import { LongPollWire, sendPoll } from './long-poll-wire.ts'
-import type { ResolvedGatewayOptions } from './options.ts'
 import { matchPath, POLL_TOKEN } from './request.ts'
-import type { HttpRoute } from './types.ts'
-import type { Wire, WireListener } from './wire.ts'
 
 /** The Phoenix client sends at most so many messages in one request. */
 const MAX_BATCH = 100

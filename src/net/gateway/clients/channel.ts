@@ -1,9 +1,9 @@
-import type { WatchMode } from './feeds.ts'
-import type { GatewayAction } from './hooks.ts'
-import type { JoinRequest } from './join-request.ts'
-import type { SystemSession } from './types.ts'
-import type { Watcher } from './watcher.ts'
-import type { Frame } from './wire.ts'
+import type { WatchMode } from '../feeds/feeds.ts'
+import type { Watcher } from '../feeds/watcher.ts'
+import type { JoinRequest } from '../protocol/join-request.ts'
+import type { Frame } from '../protocol/wire.ts'
+import type { GatewayAction } from '../rights/hooks.ts'
+import type { SystemSession } from '../types.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 

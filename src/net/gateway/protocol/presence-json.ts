@@ -1,5 +1,5 @@
-import type { Meta, Presence } from '../../tracker/types.ts'
-import type { ListedDiff } from './sample.ts'
+import type { Meta, Presence } from '../../../tracker/types.ts'
+import type { ListedDiff } from '../feeds/sample.ts'
 
 /** The JSON of each presence, made once: it is in many diffs and snapshots. */
 const known = new WeakMap<Presence, string>()

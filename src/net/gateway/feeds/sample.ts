@@ -1,4 +1,4 @@
-import type { Presence } from '../../tracker/types.ts'
+import type { Presence } from '../../../tracker/types.ts'
 
 type Listed = ReadonlyMap<string, readonly Presence[]>
 

@@ -1,10 +1,10 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
+import type { ResolvedGatewayOptions } from '../options.ts'
+import type { Wire, WireListener } from '../protocol/wire.ts'
 import type { Admission, Admitted, Refused } from './admission.ts'
-import type { ResolvedGatewayOptions } from './options.ts'
 import { WebSocketWire } from './websocket-wire.ts'
-import type { Wire, WireListener } from './wire.ts'
 
 /** Takes clients in by WebSocket. */
 export class WebSocketDoor {

@@ -1,14 +1,14 @@
+import type { Feeds } from '../feeds/feeds.ts'
+import { type ClientFrame, closeFrame, errorFrame, pushText, replyFrame } from '../protocol/frames.ts'
+import { readJoin } from '../protocol/join-request.ts'
+import { PushError, tellable } from '../protocol/push-error.ts'
+import { frameOf } from '../protocol/wire.ts'
+import type { GatewayAction } from '../rights/hooks.ts'
+import { type Permissions, UNAVAILABLE } from '../rights/permissions.ts'
+import type { Tally } from '../tally.ts'
+import type { SystemTopic } from '../types.ts'
 import { Channel, type Standing } from './channel.ts'
 import { type ChannelsClient, Conversation } from './conversation.ts'
-import type { Feeds } from './feeds.ts'
-import { type ClientFrame, closeFrame, errorFrame, pushText, replyFrame } from './frames.ts'
-import type { GatewayAction } from './hooks.ts'
-import { readJoin } from './join-request.ts'
-import { type Permissions, UNAVAILABLE } from './permissions.ts'
-import { PushError, tellable } from './push-error.ts'
-import type { Tally } from './tally.ts'
-import type { SystemTopic } from './types.ts'
-import { frameOf } from './wire.ts'
 
 export interface ChannelsInit {
   readonly client: ChannelsClient

@@ -1,8 +1,8 @@
-import { BoundedMap } from './bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
+import type { ResolvedGatewayOptions } from '../options.ts'
+import type { Tally } from '../tally.ts'
 import { callHook } from './hook-call.ts'
 import { type Allowed, type Denied, deny, type GatewayQuestion, readAnswer } from './hooks.ts'
-import type { ResolvedGatewayOptions } from './options.ts'
-import type { Tally } from './tally.ts'
 
 /** An answer, and until when it holds, in ms of the monotonic clock. */
 export interface Grant {

@@ -1,4 +1,4 @@
-import type { Meta } from '../../tracker/types.ts'
+import type { Meta } from '../../../tracker/types.ts'
 
 /** Who asks to come in, as the gateway saw it. Nothing in it is proven. */
 export interface GatewayRequest {

@@ -1,4 +1,4 @@
-import type { WatchMode } from './feeds.ts'
+import type { WatchMode } from '../feeds/feeds.ts'
 
 /** What a join asks for, and whether by name: what was asked for by name and is denied fails the join. */
 export interface JoinRequest {

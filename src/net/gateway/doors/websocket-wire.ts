@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import type { Frame, Wire, WireListener } from './wire.ts'
+import type { Frame, Wire, WireListener } from '../protocol/wire.ts'
 
 const GOODBYE_MS = 2_000
 const TEXT = { binary: false } as const

@@ -1,4 +1,4 @@
-import type { Frame } from './wire.ts'
+import type { Frame } from '../protocol/wire.ts'
 
 /** One join that is told of a topic. */
 export interface Watcher {

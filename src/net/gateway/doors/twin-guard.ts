@@ -1,4 +1,4 @@
-import { BoundedMap } from './bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 
 const WINDOW_MS = 10_000
 const MAX_TAKEOVERS = 3

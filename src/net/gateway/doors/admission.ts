@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import type { Connection, Tracker } from '../../tracker/types.ts'
+import type { Connection, Tracker } from '../../../tracker/types.ts'
+import type { ResolvedGatewayOptions } from '../options.ts'
+import { callHook } from '../rights/hook-call.ts'
+import { type GatewayRequest, type Identity, readIdentity } from '../rights/hooks.ts'
+import type { Refusal, Tally } from '../tally.ts'
 import type { Census } from './census.ts'
-import { callHook } from './hook-call.ts'
-import { type GatewayRequest, type Identity, readIdentity } from './hooks.ts'
-import type { ResolvedGatewayOptions } from './options.ts'
 import { isOriginAllowed, readRequest } from './request.ts'
-import type { Refusal, Tally } from './tally.ts'
 import type { TwinGuard } from './twin-guard.ts'
 
 /** A client that came in: connected to the tracker, and counted until `leave`. */

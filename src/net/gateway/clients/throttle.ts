@@ -1,5 +1,5 @@
+import type { Wire } from '../protocol/wire.ts'
 import { Rate } from './rate.ts'
-import type { Wire } from './wire.ts'
 
 /** Reads a socket that sends too much more slowly: the network holds the rest, at its side. Nothing is lost. */
 export class Throttle {

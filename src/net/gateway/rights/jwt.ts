@@ -12,9 +12,9 @@
  */
 
 import { type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose'
-import { InvalidOptionsError } from '../../tracker/errors.ts'
-import { OptionReader } from '../../tracker/option-reader.ts'
-import type { Meta } from '../../tracker/types.ts'
+import { InvalidOptionsError } from '../../../tracker/errors.ts'
+import { OptionReader } from '../../../tracker/option-reader.ts'
+import type { Meta } from '../../../tracker/types.ts'
 import { type Authenticate, type Authorize, allow, deny, type Identity } from './hooks.ts'
 import { type JwtKeyOptions, readJwtKey } from './jwt-keys.ts'
 
