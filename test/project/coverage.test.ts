@@ -16,7 +16,7 @@ const PAGES = {
     ...[...upTo('O', 2), ...upTo('T', 1), ...upTo('P', 7), ...upTo('N', 18)]
   ],
   'docs/requirements.md': ids(
-    'T1 T2 T3 T4 T5 T6 T7 T9 Q1 Q2 Q3 E1 E2 E3 E4 E7 E11 L1 L2 L5 L6 L7 L8 R1 R2 R3 R4 R5 R6 R7 R9 R10 F1 F2 F3 F5 F6 B1 B2 B3 B4 B5 B6 B9 B10 B11 R8 R13 F7 S4 S5 S8 O1 O2 O3 O4 O6'
+    'T1 T2 T3 T4 T5 T6 T7 T9 Q1 Q2 Q3 E1 E2 E3 E4 E7 E11 L1 L2 L5 L6 L7 L8 R1 R2 R3 R4 R5 R6 R7 R9 R10 F1 F2 F3 F5 F6 B1 B2 B3 B4 B5 B6 B9 B10 B11 R8 R13 F7 S4 S5 S8 O1 O2 O3 O4 O6 C1 C5 E5 E6 S1 S2 S3 S6 O5'
   )
 } as const
 
