@@ -12,8 +12,10 @@ import { type GatewayRequest, type Identity, readIdentity } from '../rights/hook
 import type { Permissions } from '../rights/permissions.ts'
 import type { CloseReason, Tally } from '../tally.ts'
 import type { Message, SystemTopic } from '../types.ts'
+import { Backlog } from './backlog.ts'
 import { Channels } from './channels.ts'
 import { Presences } from './presences.ts'
+import { Receipts } from './receipts.ts'
 import { Throttle } from './throttle.ts'
 
 /** What all clients of a gateway share. */
@@ -53,8 +55,8 @@ export class Client implements WireListener {
   readonly #admitted: Admitted
   readonly #channels: Channels
   readonly #throttle: Throttle
-  /** Who waits for an answer that this client owes. */
-  readonly #waiting = new Set<() => void>()
+  readonly #backlog: Backlog
+  readonly #receipts: Receipts
   #request: GatewayRequest
   #proof: string | undefined
   #identity: Identity
@@ -62,7 +64,6 @@ export class Client implements WireListener {
   #connection!: Connection
   #presences!: Presences
   #isOver = false
-  #behindSinceMs: number | null = null
   #nextPingMs: number
 
   constructor(host: ClientHost, wire: Wire, admitted: Admitted) {
@@ -76,6 +77,8 @@ export class Client implements WireListener {
     this.#identity = admitted.identity
     this.#session = admitted.session
     this.#throttle = new Throttle(wire, options.limits.framesPerSecond, options.limits.frameBurst)
+    this.#backlog = new Backlog(options.limits.bufferedBytes)
+    this.#receipts = new Receipts(wire)
     this.#nextPingMs = nowMs + Math.random() * options.pingIntervalMs
     this.#channels = new Channels({
       client: this,
@@ -122,19 +125,15 @@ export class Client implements WireListener {
   }
 
   get isBehind(): boolean {
-    return this.#behindSinceMs !== null
+    return this.#backlog.isBehind
   }
 
   get bufferedBytes(): number {
     return this.#wire.bufferedBytes
   }
 
-  /** INV-94: above the limit nothing is sent until the socket has read. */
   get takes(): boolean {
-    if (this.#behindSinceMs === null && this.#wire.bufferedBytes > this.#host.options.limits.bufferedBytes) {
-      this.#behindSinceMs = performance.now()
-    }
-    return this.#behindSinceMs === null
+    return this.#backlog.takes(this.#wire.bufferedBytes)
   }
 
   message(text: string): void {
@@ -197,17 +196,7 @@ export class Client implements WireListener {
       return undefined
     }
     this.send(pushFrame(topic, event, payload))
-    return new Promise(resolve => {
-      const settle = (has: boolean): void => {
-        clearTimeout(timer)
-        this.#waiting.delete(gone)
-        resolve(has)
-      }
-      const gone = (): void => settle(false)
-      const timer = setTimeout(gone, timeoutMs)
-      this.#waiting.add(gone)
-      this.#wire.ping(() => settle(true))
-    })
+    return this.#receipts.ask(timeoutMs)
   }
 
   /** A newer token, and with it perhaps other rights; or, before any topic is joined, another user's. @throws TokenError */
@@ -250,14 +239,11 @@ export class Client implements WireListener {
   /** Several times a second. */
   sweep(nowMs: number, wallMs: number): void {
     const { limits, pingIntervalMs } = this.#host.options
-    if (!this.takes) {
-      if (this.#wire.bufferedBytes <= limits.bufferedBytes / 2) {
-        this.#behindSinceMs = null
-        this.#channels.refresh()
-      } else if (nowMs - (this.#behindSinceMs ?? nowMs) >= limits.slowMs) {
-        this.end('slow')
-        return
-      }
+    if (this.#backlog.hasRead(this.#wire.bufferedBytes)) {
+      this.#channels.refresh()
+    } else if (this.#backlog.behindMs(nowMs) >= limits.slowMs) {
+      this.end('slow')
+      return
     }
     if ((this.#identity.expiresAtMs ?? Infinity) <= wallMs) {
       this.end('token expired')
@@ -279,9 +265,7 @@ export class Client implements WireListener {
     this.#throttle.end()
     this.#channels.end()
     this.#connection.lost()
-    for (const gone of [...this.#waiting]) {
-      gone()
-    }
+    this.#receipts.end()
     this.#admitted.leave()
     this.#host.tally.close(reason)
     this.#host.ended(this)
