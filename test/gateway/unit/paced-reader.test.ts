@@ -166,6 +166,7 @@ describe('a paced reader', () => {
     reader.soon()
     source.happen()
     await turn()
+    await pass(2 * WINDOW_MS)
     expect(log).toEqual(['take 1', 'take 1'])
     reader.close()
     await microtasks()

@@ -57,6 +57,17 @@ describe('a throttle', () => {
     expect(pauses).toEqual(['pause', 'resume'])
   })
 
+  it('the more came at once, the longer it is held back', () => {
+    const throttle = new Throttle(wire, 10, 1)
+    for (let i = 0; i < 3; i++) {
+      throttle.frame(performance.now())
+    }
+    vi.advanceTimersByTime(299)
+    expect(pauses).not.toContain('resume')
+    vi.advanceTimersByTime(1)
+    expect(pauses.at(-1)).toBe('resume')
+  })
+
   it('tells for how long it has held a socket back that never pauses, and forgets that after a pause', () => {
     const throttle = new Throttle(wire, 10, 2)
     throttle.frame(performance.now())

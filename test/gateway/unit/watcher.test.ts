@@ -75,6 +75,18 @@ describe('an audience', () => {
     expect(ann.texts).toEqual(['state', 'state'])
   })
 
+  it('one who enters while behind counts once, and is behind no more', () => {
+    const ann = fakeWatcher()
+    const audience = audienceOf(ann)
+    audience.admit(give)
+    ann.takes = false
+    audience.tell(DIFF)
+    ann.takes = true
+    audience.enter(ann)
+    audience.admit(give)
+    expect([audience.size, audience.resume(ann), ann.texts]).toEqual([1, false, ['state', 'state']])
+  })
+
   it('a recall makes the state due to all who are level, and to nobody else', () => {
     const [ann, bob, cid] = [fakeWatcher(), fakeWatcher(), fakeWatcher()] as [FakeWatcher, FakeWatcher, FakeWatcher]
     const audience = audienceOf(ann, bob)

@@ -301,6 +301,9 @@ export class Client implements WireListener {
     const { tally, options } = this.#host
     tally.framesIn++
     this.heard()
+    if (this.#isOver) {
+      return false
+    }
     const heldMs = this.#throttle.frame(performance.now())
     if (heldMs === 0) {
       tally.throttled++
