@@ -1,5 +1,5 @@
 import { freePort } from '../../../src/cli/sim/ports.ts'
-import { LinkProxy } from '../../../src/cli/sim/proxy.ts'
+import { type LinkMode, LinkProxy } from '../../../src/cli/sim/proxy.ts'
 import { createReplica, type Replica, type ReplicaOptions } from '../../../src/net/libp2p/index.ts'
 import { until } from '../net/until.ts'
 import { closeLater } from './close-all.ts'
@@ -9,6 +9,7 @@ export interface SplitPair {
   readonly members: readonly [ServedGateway, ServedGateway]
   /** From now on nothing gets through between the two, either way; links stay open, as in a network that loses everything. */
   split(): Promise<void>
+  /** The links break, what was on its way is lost, and the two may dial again. */
   heal(): Promise<void>
 }
 
@@ -23,11 +24,14 @@ export async function startSplitPair(options: ReplicaOptions): Promise<SplitPair
       return known.length === 2 && known.every(({ status, complete }) => status === 'up' && complete)
     })
   }
-  const setMode = async (mode: 'open' | 'blackhole'): Promise<void> => void (await Promise.all(proxies.map(proxy => proxy.setMode(mode))))
+  const setMode = async (mode: LinkMode): Promise<void> => void (await Promise.all(proxies.map(proxy => proxy.setMode(mode))))
   return {
     members: [await startGateway({ tracker: first.presence }), await startGateway({ tracker: second.presence })],
     split: () => setMode('blackhole'),
-    heal: () => setMode('open')
+    async heal() {
+      await setMode('cut')
+      await setMode('open')
+    }
   }
 }
 
