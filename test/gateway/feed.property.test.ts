@@ -153,7 +153,8 @@ describe('a feed: what is encoded', () => {
       await pass(10)
     }
     await pass(100)
-    const { diffEncodes, diffFlushes, diffsSent } = world.tally
+    const { diffEncodes, diffFlushes, diffsSent, snapshotEncodes } = world.tally
+    expect(snapshotEncodes).toBe(1)
     expect(diffEncodes).toBe(diffFlushes)
     expect(diffEncodes).toBeLessThanOrEqual(12)
     expect(diffsSent).toBe(200 * diffEncodes)

@@ -179,6 +179,7 @@ describe('interval mode of a topic', () => {
     await pass(100)
     expect(world.feeds.sampled).toBe(0)
     for (let i = 30; i < 80; i++) {
+      leave(world, i - 30, i - 29)
       await fill(world, i, i + 1)
       await pass(50)
     }
@@ -224,26 +225,59 @@ describe('counts alone', () => {
     expect([world.tally.diffEncodes, world.tally.snapshotEncodes]).toEqual([0, 0])
   })
 
-  it('a newcomer gets the newest count at once; one who was too slow gets one, the newest', async () => {
+  it('a newcomer gets the newest count at once', async () => {
+    const world = await startFeedWorld()
+    world.feeds.enter(TOPIC, 'counts', fakeWatcher())
+    await fill(world, 0, 10)
+    await pass(500)
+    const newcomer = fakeWatcher('2')
+    world.feeds.enter(TOPIC, 'counts', newcomer)
+    await pass(1)
+    expect(told(newcomer)).toEqual([['presence_count', { keys: 10, presences: 10 }]])
+  })
+
+  it('one who was too slow gets one, the newest; none when it has not changed', async () => {
     const world = await startFeedWorld()
     const slow = fakeWatcher()
     world.feeds.enter(TOPIC, 'counts', slow)
     await pass(100)
-    slow.takes = false
     told(slow)
+    slow.takes = false
     for (let i = 0; i < 10; i++) {
       await fill(world, i, i + 1)
       await pass(60)
     }
-    const newcomer = fakeWatcher('2')
-    world.feeds.enter(TOPIC, 'counts', newcomer)
+    await pass(500)
     slow.takes = true
-    world.feeds.resume(TOPIC, 'counts', slow)
+    expect(world.feeds.resume(TOPIC, 'counts', slow)).toBe(true)
+    await pass(1)
+    expect(told(slow)).toEqual([['presence_count', { keys: 10, presences: 10 }]])
+    expect(world.feeds.resume(TOPIC, 'counts', slow)).toBe(false)
+    await pass(500)
+    expect(told(slow)).toEqual([])
+  })
+
+  it('who has left is told nothing, and with the last one the feed ends; every frame is counted', async () => {
+    const world = await startFeedWorld()
+    const [ann, bob] = [fakeWatcher(), fakeWatcher('2')]
+    world.feeds.enter(TOPIC, 'counts', ann)
+    world.feeds.enter(TOPIC, 'counts', bob)
+    await fill(world, 0, 1)
     await pass(100)
-    expect([told(newcomer), told(slow)]).toEqual([
-      [['presence_count', { keys: 10, presences: 10 }]],
-      [['presence_count', { keys: 10, presences: 10 }]]
-    ])
+    world.feeds.leave(TOPIC, 'counts', ann)
+    await fill(world, 1, 2)
+    await pass(100)
+    expect([ann.texts.length < bob.texts.length, world.feeds.watchers]).toEqual([true, 1])
+    expect(world.tally.countsSent).toBe(ann.texts.length + bob.texts.length)
+    world.feeds.leave(TOPIC, 'counts', bob)
+    world.feeds.leave(TOPIC, 'counts', bob)
+    await pass(100)
+    expect([world.feeds.size, world.feeds.watchers, vi.getTimerCount()]).toEqual([0, 0, 0])
+    const { topicNodes } = world.tracker.stats()
+    world.feeds.enter('empty', 'counts', ann)
+    await pass(100)
+    world.feeds.leave('empty', 'counts', ann)
+    expect(world.tracker.stats().topicNodes).toBe(topicNodes)
   })
 })
 
