@@ -48,6 +48,8 @@ export class Member {
 
   /** Its presences are out of the visible state. */
   hidden = false
+  /** They were hidden while the link stood: what it holds up comes when it moves again, oldest first. */
+  hiddenWhileLinked = false
   upAtMs = Number.NEGATIVE_INFINITY
   /** Since it is up again it said how far it is. */
   headStated = false
@@ -136,6 +138,7 @@ export class Member {
   link(nowMs: number): void {
     this.linked = true
     this.proven = true
+    this.hiddenWhileLinked = false
     this.frame(nowMs)
   }
 

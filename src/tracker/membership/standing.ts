@@ -88,6 +88,7 @@ export class Standing {
   hide(member: Member): void {
     if (!member.hidden) {
       member.hidden = true
+      member.hiddenWhileLinked = member.linked
       this.#listener.hide(member.ref, member.left ? 'node-left' : 'node-failed')
     }
   }

@@ -110,6 +110,6 @@ export function createCore({ map, options, environment, transport, listener, ste
     outbox,
     flush,
     reach,
-    returns: new Returns({ membership, sources })
+    returns: new Returns({ membership, sources, environment, heartbeatIntervalMs: options.gossip.heartbeatIntervalMs })
   }
 }
