@@ -54,9 +54,12 @@ class RollcallGateway implements Gateway {
     this.#options = options
     this.#log = options.logger?.forComponent('rollcall:gateway')
     const failed = (error: unknown): void => this.#log?.error('a hook or the tracker failed - %e', error)
-    this.#feeds = new Feeds(tracker, options, this.#tally, (topic, error) => {
+    this.#feeds = new Feeds(tracker, options, this.#tally, (topic, mode, error) => {
       if (error !== undefined) {
         failed(error)
+        for (const client of this.#clients) {
+          client.interrupt(topic, mode)
+        }
       }
       this.#log?.trace('the watch of %s has ended', topic)
     })

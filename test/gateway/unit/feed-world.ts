@@ -40,7 +40,7 @@ export class FeedWorld {
     this.#clock = clock
     const all = resolved(options)
     this.#sample = all.interval.sample
-    this.feeds = new Feeds(tracker, all, this.tally, (_, error) => this.failures.push(error))
+    this.feeds = new Feeds(tracker, all, this.tally, (_, __, error) => this.failures.push(error))
     tracker.addEventListener('diff', ({ detail }) => {
       if (detail.topic === TOPIC) {
         this.listings.push(listingOf(tracker))

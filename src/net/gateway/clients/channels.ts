@@ -1,4 +1,4 @@
-import type { Feeds } from '../feeds/feeds.ts'
+import type { Feeds, WatchMode } from '../feeds/feeds.ts'
 import { type ClientFrame, closeFrame, errorFrame, pushText, replyFrame } from '../protocol/frames.ts'
 import { readJoin } from '../protocol/join-request.ts'
 import { PushError, tellable } from '../protocol/push-error.ts'
@@ -95,6 +95,15 @@ export class Channels {
           channel.standing.delete(action)
         }
       }
+    }
+  }
+
+  /** Nothing comes any more of a topic that the client watches so. It joins again; its presence stays meanwhile. */
+  interrupt(topic: string, mode: WatchMode): void {
+    const channel = this.#channels.get(topic)
+    if (channel?.watching === mode) {
+      this.#leave(channel)
+      this.#client.send(errorFrame(topic, channel.joinRef, 'interrupted'))
     }
   }
 

@@ -2,7 +2,7 @@ import type { Connection, Tracker } from '../../../tracker/types.ts'
 import type { Admission, Admitted } from '../doors/admission.ts'
 import { proofOf } from '../doors/request.ts'
 import type { TwinGuard } from '../doors/twin-guard.ts'
-import type { Feeds } from '../feeds/feeds.ts'
+import type { Feeds, WatchMode } from '../feeds/feeds.ts'
 import type { ResolvedGatewayOptions } from '../options.ts'
 import { parseBinaryPush, parseFrame, pushFrame } from '../protocol/frames.ts'
 import { TokenError } from '../protocol/push-error.ts'
@@ -188,6 +188,11 @@ export class Client implements WireListener {
       this.#host.tally.bytesOut += parts.reduce((sum, part) => sum + part.length, 0)
       this.#wire.sendParts(parts)
     }
+  }
+
+  /** Nothing comes any more of a topic that it watches so: it is to join again. */
+  interrupt(topic: string, mode: WatchMode): void {
+    this.#channels.interrupt(topic, mode)
   }
 
   /** Undefined when the client has not joined the topic; else resolves whether it is known to have the message. */

@@ -14,11 +14,16 @@ export class Feeds {
   readonly #tracker: Tracker
   readonly #options: ResolvedGatewayOptions
   readonly #tally: Tally
-  readonly #failed: (topic: string, error: unknown) => void
+  readonly #failed: (topic: string, mode: WatchMode, error: unknown) => void
   readonly #feeds: Readonly<Record<WatchMode, Map<string, Feed>>> = { list: new Map(), counts: new Map() }
 
-  /** `failed`: nothing comes any more of a topic. */
-  constructor(tracker: Tracker, options: ResolvedGatewayOptions, tally: Tally, failed: (topic: string, error: unknown) => void) {
+  /** `failed`: nothing comes any more of a topic to those who watch it so; `error` is undefined when the tracker has stopped. */
+  constructor(
+    tracker: Tracker,
+    options: ResolvedGatewayOptions,
+    tally: Tally,
+    failed: (topic: string, mode: WatchMode, error: unknown) => void
+  ) {
     this.#tracker = tracker
     this.#options = options
     this.#tally = tally
@@ -91,7 +96,7 @@ export class Feeds {
       tally: this.#tally,
       ended: (error: unknown) => {
         this.#drop(topic, mode)
-        this.#failed(topic, error)
+        this.#failed(topic, mode, error)
       }
     }
     const feed = mode === 'list' ? new TopicFeed(init) : new CountFeed(init)
