@@ -16,6 +16,16 @@ describe('frames', () => {
     })
   })
 
+  it('refs, topics and events of the largest size are read', () => {
+    const largest = ['r'.repeat(64), 'r'.repeat(64), 't'.repeat(1_024), 'e'.repeat(255), {}]
+    expect(parseFrame(JSON.stringify(largest))).toMatchObject({
+      joinRef: largest[0],
+      ref: largest[1],
+      topic: largest[2],
+      event: largest[3]
+    })
+  })
+
   const MALFORMED: readonly (readonly [string, string])[] = [
     ['nothing', ''],
     ['no JSON', '[1,'],
