@@ -80,6 +80,30 @@ describe('a long poll', () => {
     second.arrive()
   })
 
+  it('one whose client has gone takes nothing with it', () => {
+    const gone = poll(wire)
+    gone.destroy()
+    expect(vi.getTimerCount()).toBe(0)
+    wire.send(frameOf('a'))
+    wire.send(frameOf('b'))
+    vi.advanceTimersByTime(HOLD_MS)
+    expect([gone.body, wire.bufferedBytes]).toEqual([undefined, 2])
+    const next = poll(wire)
+    vi.advanceTimersByTime(1)
+    expect(next.body?.messages).toEqual(['a', 'b'])
+    next.arrive()
+  })
+
+  it('one that has been answered and goes does not end the one that came after it', () => {
+    const first = poll(wire)
+    const second = poll(wire)
+    first.destroy()
+    wire.send(frameOf('a'))
+    vi.advanceTimersByTime(1)
+    expect(second.body?.messages).toEqual(['a'])
+    second.arrive()
+  })
+
   it('what was lost on its way comes again, before what came after it; once', () => {
     wire.send(frameOf('a'))
     const lost = poll(wire)
@@ -142,6 +166,7 @@ describe('a long poll', () => {
     wire.resume()
     await Promise.resolve()
     expect(ready).toBe(1)
+    await wire.ready()
     wire.pause()
     void wire.ready().then(() => ready++)
     wire.close()

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { isOriginAllowed, matchPath, readRequest, urlOf } from '../../../src/net/gateway/doors/request.ts'
+import { isOriginAllowed, matchPath, proofOf, readRequest, urlOf } from '../../../src/net/gateway/doors/request.ts'
 import { resolved } from './fakes.ts'
 
 const request = (url: string, headers: Record<string, string> = {}): IncomingMessage =>
@@ -37,6 +37,16 @@ describe('a request', () => {
     expect(read(url.replace('token=four&', '')).token).toBe('five')
     expect(read('/socket/websocket?apikey=six').token).toBe('six')
     expect(read('/socket/websocket').token).toBeUndefined()
+  })
+
+  it('the proof of two requests is the same where authenticate could not tell them apart, and none without a token', () => {
+    const proof = (url: string, headers?: Record<string, string>): string | undefined => proofOf(read(url, headers))
+    const one = proof('/socket/websocket?token=a&user=ann')
+    expect(one).toBe(proof('/socket/websocket?token=a&user=ann&vsn=2.0.0', { 'user-agent': 'x' }))
+    expect(one).not.toBe(proof('/socket/websocket?token=b&user=ann'))
+    expect(one).not.toBe(proof('/socket/websocket?token=a&user=bob'))
+    expect(one).not.toBe(proof('/socket/websocket?token=a&user=ann', { cookie: 'a=b' }))
+    expect(proof('/socket/websocket?user=ann')).toBeUndefined()
   })
 
   it.each([
