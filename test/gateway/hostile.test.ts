@@ -1,62 +1,18 @@
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Authenticate, Authorize } from '../../src/net/gateway/rights/hooks.ts'
-import { closeAll, joinTopic, openClient } from '../support/gateway/phoenix-client.ts'
-import { HandshakeError, openRaw, type RawClient, type RawFrame } from '../support/gateway/raw-client.ts'
-import { type ServedGateway, type ServeGatewayOptions, startGateway } from '../support/gateway/serve-gateway.ts'
+import { joinTopic, openClient } from '../support/gateway/phoenix-client.ts'
+import { openRaw, type RawClient, type RawFrame } from '../support/gateway/raw-client.ts'
+import { type ServedGateway, startGateway } from '../support/gateway/serve-gateway.ts'
 import { until } from '../support/net/until.ts'
+import { expectNothingUnhandled, ROOM, startScene } from './unit/scene.ts'
 
 const LONG = process.env.ROLLCALL_LONG === '1'
 const SEED = LONG ? Date.now() % 2 ** 31 : 4_711
 const RUNS = LONG ? 2_000 : 60
 
-const ROOM = 'room:1'
-const unhandled: unknown[] = []
-const note = (reason: unknown): void => void unhandled.push(reason)
-
-beforeEach(() => {
-  unhandled.length = 0
-  process.on('unhandledRejection', note).on('uncaughtException', note)
-})
-afterEach(async () => {
-  await closeAll()
-  await new Promise(resolve => setImmediate(resolve))
-  process.off('unhandledRejection', note).off('uncaughtException', note)
-  expect(unhandled).toEqual([])
-})
-
-interface Scene extends ServedGateway {
-  readonly alice: RawClient
-  /** Alice is as she was, has seen nobody touch her presence, and her client works. */
-  unharmed(): Promise<void>
-}
-
-/** A gateway, and an honest client in it. */
-async function start(options: ServeGatewayOptions = {}): Promise<Scene> {
-  const served = await startGateway({
-    ...options,
-    gateway: { limits: { framesPerSecond: 1_000_000, frameBurst: 1_000_000, frameBytes: 4_096 }, ...options.gateway },
-    trackerOptions: { graceMs: 0 }
-  })
-  const alice = await openRaw(served.url, { user: 'alice', session: 'secret' })
-  const joined = await alice.request(ROOM, 'phx_join', { name: 'Alice' })
-  const { ref } = joined.response.presence
-  return {
-    ...served,
-    alice,
-    async unharmed() {
-      expect(await alice.request('phoenix', 'heartbeat')).toEqual({ status: 'ok', response: {} })
-      expect(served.tracker.get(ROOM, 'alice')).toMatchObject([{ ref, user: 'alice', meta: { name: 'Alice' } }])
-      expect(served.tracker.connectionsOf('alice')).toHaveLength(1)
-      const touched = alice.frames.filter(([, , , event, payload]) => event === 'presence_diff' && Object.hasOwn(payload.leaves, 'alice'))
-      expect([touched, alice.close]).toEqual([[], undefined])
-      const bob = await openRaw(served.url, { user: 'bob' })
-      expect(await bob.request(ROOM, 'phx_join')).toMatchObject({ status: 'ok' })
-      bob.ws.close()
-    }
-  }
-}
+expectNothingUnhandled()
 
 /** Mallory's socket, opened anew when it was closed. */
 async function reopen(served: ServedGateway, mallory: RawClient | undefined): Promise<RawClient> {
@@ -123,7 +79,7 @@ const sent: fc.Arbitrary<string | Buffer> = fc.oneof(
 
 describe('frames of one who means harm', () => {
   it(`S3: whatever they are, nobody else’s presence changes, and nothing breaks; ${RUNS} runs, seed ${SEED}`, async () => {
-    const scene = await start({ gateway: { page: true } })
+    const scene = await startScene({ gateway: { page: true } })
     let mallory: RawClient | undefined
     await fc.assert(
       fc.asyncProperty(fc.array(sent, { minLength: 5, maxLength: 40, size: 'max' }), async frames => {
@@ -156,7 +112,7 @@ describe('frames of one who means harm', () => {
     ['bytes that are no UTF-8', client => client.ws.send(Buffer.from([0x5b, 0xff, 0xfe, 0x5d]), { binary: false })]
   ]
   it.each(MALFORMED)('%s: that socket is closed with 1007 and counted; others do not notice', async (_, send) => {
-    const scene = await start()
+    const scene = await startScene()
     const mallory = await openRaw(scene.url, { user: 'mallory' })
     await mallory.request(ROOM, 'phx_join')
     send(mallory)
@@ -167,7 +123,7 @@ describe('frames of one who means harm', () => {
   })
 
   it('a join of the topic phoenix is refused: nobody could leave it', async () => {
-    const scene = await start()
+    const scene = await startScene()
     const mallory = await openRaw(scene.url, { user: 'mallory' })
     expect(await mallory.request('phoenix', 'phx_join')).toEqual({ status: 'error', response: { reason: 'unmatched topic' } })
     expect(scene.tracker.topics().has('phoenix')).toBe(false)
@@ -176,7 +132,7 @@ describe('frames of one who means harm', () => {
   it.each(['\u0000u', 'x'.repeat(300), '\ud800'])(
     'a topic that can be none is refused to one who only wants to watch, too',
     async topic => {
-      const scene = await start()
+      const scene = await startScene()
       const mallory = await openRaw(scene.url, { user: 'mallory' })
       for (const watch of ['list', 'counts']) {
         const reply = await mallory.request(topic, 'phx_join', { presence: { present: false, watch } })
@@ -187,7 +143,7 @@ describe('frames of one who means harm', () => {
   )
 
   it('a meta that is too large, too deep or no meta is refused with the reason, and the old one stands', async () => {
-    const scene = await start()
+    const scene = await startScene()
     const mallory = await openRaw(scene.url, { user: 'mallory' })
     await mallory.request(ROOM, 'phx_join', { n: 1 })
     const deep = JSON.parse(`${'{"a":'.repeat(20)}1${'}'.repeat(20)}`)
@@ -231,7 +187,7 @@ describe('requests of one who means harm', () => {
     `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n${headers}\r\n`
 
   it(`raw bytes, before and after a handshake: nothing breaks; ${RUNS} runs, seed ${SEED}`, async () => {
-    const scene = await start()
+    const scene = await startScene()
     const raw = fc.uint8Array({ minLength: 1, maxLength: 300, size: 'max' }).map(each => Buffer.from(each))
     /** A WebSocket frame with any flags, any kind, and a length that may be a lie. */
     const webSocketFrame = fc
@@ -264,7 +220,7 @@ describe('requests of one who means harm', () => {
     ['a thousand params', `/socket/websocket?user=a&${'a=b&'.repeat(1_000)}vsn=2.0.0`],
     ['params that name built-in properties', '/socket/websocket?__proto__=a&constructor=b&user=toString&vsn=2.0.0']
   ])('%s as target of an upgrade is answered: taken or refused', async (_, target) => {
-    const scene = await start()
+    const scene = await startScene()
     expect(await talk(scene, [UPGRADE(target)], 1_000)).toMatch(/^HTTP\/1.1 (101|400|403|404) /)
     expect(await talk(scene, [`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`], 1_000)).toMatch(/^HTTP\/1.1 (400|404) /)
     await scene.unharmed()
@@ -281,14 +237,14 @@ describe('requests of one who means harm', () => {
     ['headers that are too large', UPGRADE('/socket/websocket?user=a', `x: ${'x'.repeat(20_000)}\r\n`)],
     ['two hosts', UPGRADE('/socket/websocket?user=a', 'host: y\r\n')]
   ])('a handshake with %s is answered, and leaves nobody in', async (_, request) => {
-    const scene = await start()
+    const scene = await startScene()
     expect(await talk(scene, [request], 1_000)).toMatch(/^HTTP\/1.1 \d\d\d /)
     await until('nobody is left of it', () => scene.gateway.size === 1 && scene.tracker.stats().connections === 1)
     await scene.unharmed()
   })
 
   it('requests that stop half-way, and handshakes that are followed by nothing, cost others nothing', async () => {
-    const scene = await start()
+    const scene = await startScene()
     const whole = UPGRADE('/socket/websocket?user=mallory&vsn=2.0.0')
     await Promise.all(Array.from({ length: 40 }, (_, i) => talk(scene, [whole.slice(0, Math.ceil((whole.length * (i + 1)) / 40))], 30)))
     await scene.unharmed()
@@ -299,7 +255,7 @@ describe('requests of one who means harm', () => {
     const gates: (() => void)[] = []
     const authenticate: Authenticate = ({ params }) =>
       params.user === 'slow' ? new Promise(resolve => gates.push(() => resolve({ user: 'slow' }))) : { user: params.user ?? '' }
-    const scene = await start({ gateway: { authenticate, limits: { sockets: 30 } } })
+    const scene = await startScene({ gateway: { authenticate, limits: { sockets: 30 } } })
     const port = Number(new URL(scene.origin).port)
     const sockets = Array.from({ length: 20 }, (_, i) => {
       const socket = connect(port, '127.0.0.1')
@@ -327,7 +283,7 @@ describe('requests of one who means harm', () => {
   })
 
   it(`long polls of any kind: nothing breaks, and another’s session cannot be guessed; ${RUNS} runs, seed ${SEED}`, async () => {
-    const scene = await start()
+    const scene = await startScene()
     const opened = await (await fetch(`${scene.origin}/socket/longpoll?user=mallory&vsn=2.0.0`)).json()
     const body = fc.oneof(
       fc
@@ -377,206 +333,6 @@ describe('requests of one who means harm', () => {
   })
 })
 
-const throwing = (message: string) => (): never => {
-  throw new Error(message)
-}
-
-describe('hooks that do not do what they should', () => {
-  const odd = (identity: unknown): Authenticate =>
-    (({ params }) => (params.user === 'alice' || params.user === 'bob' ? { user: params.user } : identity)) as Authenticate
-  const later = (answer: unknown): Promise<unknown> => new Promise(resolve => setTimeout(() => resolve(answer), 1))
-
-  const IDENTITIES: readonly (readonly [string, unknown])[] = [
-    ['a number', 5],
-    ['true', true],
-    ['a text', 'mallory'],
-    ['an array', ['mallory']],
-    ['a function', () => ({ user: 'mallory' })],
-    ['a symbol', Symbol('mallory')],
-    ['a promise of a number', Promise.resolve(5)],
-    ['an identity of nobody', {}],
-    ['an identity whose user is undefined', { user: undefined }],
-    ['an identity whose user is empty', { user: '' }],
-    ['an identity whose user has 10,000 characters', { user: 'x'.repeat(10_000) }],
-    ['an identity whose user is a lone surrogate', { user: '\ud800' }],
-    ['an identity whose user is a number', { user: 5 }],
-    ['an identity whose user is an object', { user: { name: 'mallory' } }],
-    ['an identity whose session is a number', { user: 'mallory', session: 5 }],
-    ['an identity whose session is a bigint', { user: 'mallory', session: 5n }],
-    ['an identity whose session is null', { user: 'mallory', session: null }],
-    ['an identity whose session has 10,000 characters', { user: 'mallory', session: 'x'.repeat(10_000) }],
-    ['an identity whose meta is a function', { user: 'mallory', meta: () => ({}) }],
-    ['an identity whose meta is a text', { user: 'mallory', meta: 'here' }],
-    ['an identity whose meta is too large', { user: 'mallory', meta: { x: 'x'.repeat(10_000) } }],
-    ['an identity that ends at no time', { user: 'mallory', expiresAtMs: Number.NaN }],
-    ['an identity that ends at a text', { user: 'mallory', expiresAtMs: 'soon' }],
-    ['an identity that throws when it is looked at', Object.defineProperty({}, 'user', { get: throwing('looked at') })]
-  ]
-  it.each(IDENTITIES)('authenticate answers %s: nobody comes in, by WebSocket or by long poll, now or later', async (_, identity) => {
-    for (const answer of [identity, () => later(identity)]) {
-      const authenticate: Authenticate = request => {
-        const given = odd(typeof answer === 'function' && answer !== identity ? (answer as () => unknown)() : answer)
-        return given(request)
-      }
-      const scene = await start({ gateway: { authenticate } })
-      const error = await openRaw(scene.url, { user: 'mallory' }).catch((each: unknown) => each)
-      expect(error).toBeInstanceOf(HandshakeError)
-      expect((error as HandshakeError).status).toBeGreaterThanOrEqual(400)
-      const poll = await (await fetch(`${scene.origin}/socket/longpoll?user=mallory&vsn=2.0.0`)).json()
-      expect([403, 500]).toContain(poll.status)
-      await scene.unharmed()
-      expect(scene.tracker.stats().connections).toBeLessThanOrEqual(2)
-      await closeAll()
-    }
-  })
-
-  it.each<readonly [string, () => unknown]>([
-    ['throws', throwing('down')],
-    [
-      'throws no error',
-      () => {
-        throw 'down'
-      }
-    ],
-    ['rejects', () => Promise.reject(new Error('down'))],
-    ['rejects with nothing', () => Promise.reject()],
-    ['hangs', () => new Promise(() => {})],
-    ['answers with a thenable that throws', () => Object.defineProperty({}, 'then', { value: throwing('then') })]
-  ])('authenticate %s: 503, and counted', async (_, answer) => {
-    const authenticate = (({ params }) => (params.user === 'mallory' ? answer() : { user: params.user })) as Authenticate
-    const scene = await start({ gateway: { authenticate, hookTimeoutMs: 50 } })
-    await expect(openRaw(scene.url, { user: 'mallory' })).rejects.toMatchObject({ status: 503 })
-    expect(scene.gateway.stats()).toMatchObject({ hookFailures: 1, 'refused.hook': 1 })
-    await scene.unharmed()
-  })
-
-  it.each<readonly [string, () => unknown]>([
-    ['throws', throwing('no header')],
-    ['answers undefined', () => undefined],
-    ['answers an array', () => ['10.0.0.1']]
-  ])('addressOf %s: 503, and counted; nobody is let in uncounted', async (_, answer) => {
-    const addressOf = ((request: { url?: string }) => (request.url?.includes('mallory') ? answer() : '127.0.0.1')) as () => string
-    const scene = await start({ gateway: { addressOf } })
-    for (let i = 0; i < 3; i++) {
-      await expect(openRaw(scene.url, { user: 'mallory' })).rejects.toMatchObject({ status: 503 })
-    }
-    const poll = await (await fetch(`${scene.origin}/socket/longpoll?user=mallory&vsn=2.0.0`)).json()
-    expect(poll.status).toBe(500)
-    expect(scene.gateway.stats()).toMatchObject({ hookFailures: 4, 'refused.hook': 4 })
-    await scene.unharmed()
-  })
-
-  it.each<readonly [string, () => unknown]>([
-    ['throws', throwing('down')],
-    [
-      'throws a text',
-      () => {
-        throw 'down'
-      }
-    ],
-    ['rejects with nothing', () => Promise.reject()],
-    ['hangs', () => new Promise(() => {})],
-    ['answers a number', () => 5],
-    ['answers an identity without a user', () => ({})],
-    ['answers one whose session is a bigint', () => ({ user: 'someone', session: 5n })],
-    ['answers nobody', () => null]
-  ])('authenticate %s when it is asked for a newer token: an error, never ok; the client stays who it is', async (_, answer) => {
-    const authenticate = (({ params, token }) => (token === 'odd' ? answer() : { user: params.user })) as Authenticate
-    const scene = await start({ gateway: { authenticate, hookTimeoutMs: 50 } })
-    const mallory = await openRaw(scene.url, { user: 'mallory' })
-    expect(await mallory.request('room:2', 'phx_join', { access_token: 'odd' })).toMatchObject({ status: 'error' })
-    expect(await mallory.request('room:2', 'phx_join')).toMatchObject({ status: 'ok' })
-    expect(await mallory.request('room:2', 'access_token', { access_token: 'odd' })).toMatchObject({ status: 'error' })
-    expect(scene.tracker.get('room:2', 'mallory')).toHaveLength(1)
-    await scene.unharmed()
-  })
-
-  const ANSWERS: readonly (readonly [string, Authorize])[] = [
-    ['throws', throwing('down')],
-    [
-      'throws a text',
-      () => {
-        throw 'down'
-      }
-    ],
-    ['rejects with nothing', () => Promise.reject()],
-    ['hangs', () => new Promise(() => {})],
-    ['answers a number', () => 1 as never],
-    ['answers an array', () => [true] as never],
-    ['answers a function', () => (() => true) as never],
-    ['answers a promise of a symbol', () => Promise.resolve(Symbol('yes')) as never],
-    [
-      'answers a meta that is looked at in vain',
-      () => Object.defineProperty({}, 'x', { enumerable: true, get: throwing('looked at') }) as never
-    ],
-    [
-      'answers a meta that holds itself',
-      () => {
-        const meta: Record<string, unknown> = {}
-        meta.self = meta
-        return meta as never
-      }
-    ],
-    ['answers a meta of a function', () => ({ f: () => 1 }) as never]
-  ]
-  it.each(ANSWERS)('authorize %s: the join is refused, and nobody is shown', async (_, answer) => {
-    const authorize: Authorize = question =>
-      question.user === 'mallory' ? answer(question) : question.action === 'watch' ? true : { name: 'Alice' }
-    const scene = await start({ gateway: { authorize, hookTimeoutMs: 50 } })
-    const mallory = await openRaw(scene.url, { user: 'mallory' })
-    expect(await mallory.request(ROOM, 'phx_join', { presence: { watch: 'list', present: true } })).toMatchObject({ status: 'error' })
-    expect(scene.tracker.get(ROOM, 'mallory')).toEqual([])
-    expect(scene.gateway.stats()).toMatchObject({ channels: 1, watchers: 1 })
-    await scene.unharmed()
-  })
-
-  interface How {
-    readonly path?: string
-    readonly params?: Record<string, string>
-    readonly headers?: Record<string, string>
-  }
-  it.each<readonly [string, How]>([
-    ['path', { path: '/admin' }],
-    ['params', { params: { role: 'admin' } }],
-    ['cookie', { headers: { cookie: 'role=admin' } }]
-  ])('what is granted to one socket of a token is not granted to another that came with another %s', async (_, admin) => {
-    const authenticate: Authenticate = ({ path, params, headers }) => ({
-      user: 'ann',
-      claims: path === '/admin' || params.role === 'admin' || headers.cookie === 'role=admin'
-    })
-    const authorize: Authorize = ({ identity }) => identity.claims === true
-    const { origin } = await startGateway({ gateway: { path: ['/socket', '/admin'], authenticate, authorize } })
-    const open = ({ path = '/socket', params, headers = {} }: How) =>
-      openRaw(`${origin.replace('http', 'ws')}${path}`, { headers, params: { token: 'same', ...params } })
-    const granted = await open(admin)
-    const other = await open({})
-    expect(await granted.request(ROOM, 'phx_join')).toMatchObject({ status: 'ok' })
-    expect(await other.request(ROOM, 'phx_join')).toEqual({ status: 'error', response: { reason: 'unauthorized' } })
-  })
-
-  it('a hook that changes what it is asked with changes nothing of the next question', async () => {
-    const asked: unknown[] = []
-    const authorize: Authorize = ({ payload, action }) => {
-      asked.push([action, structuredClone(payload)])
-      try {
-        for (const name of Object.keys(payload)) {
-          delete (payload as Record<string, unknown>)[name]
-        }
-      } catch {
-        // It may be frozen.
-      }
-      return true
-    }
-    const scene = await startGateway({ gateway: { authorize } })
-    const ann = await openRaw(scene.url, { user: 'ann' })
-    await ann.request(ROOM, 'phx_join', { status: 'here' })
-    expect(asked).toEqual([
-      ['watch', { status: 'here' }],
-      ['present', { status: 'here' }]
-    ])
-  })
-})
-
 describe('pub-F3: names that others trip over, through the npm client', () => {
   const NAMES = [
     '__proto__',
@@ -620,13 +376,13 @@ describe('pub-F3: names that others trip over, through the npm client', () => {
   })
 
   it.each(['', 'x'.repeat(10_000)])('as a user, one that can be none is refused', async user => {
-    const scene = await start()
+    const scene = await startScene()
     await expect(openRaw(scene.url, { params: { user } })).rejects.toBeInstanceOf(Error)
     await scene.unharmed()
   })
 
   it('as a topic, one that can be none is refused with a reason, and the client lives on', async () => {
-    const scene = await start()
+    const scene = await startScene()
     const ann = await openRaw(scene.url, { user: 'ann' })
     for (const topic of ['\ud800', 'x'.repeat(1_000)]) {
       expect(await ann.request(topic, 'phx_join')).toMatchObject({ status: 'error', response: { code: 'ERR_INVALID_NAME' } })
