@@ -147,6 +147,23 @@ describe('limits of one socket', () => {
     expect(await client.request('d', 'phx_join')).toMatchObject({ status: 'ok' })
   })
 
+  it('joinBytes: joins that are larger together fail, and nothing is kept of them; after a leave there is room', async () => {
+    const served = await startGateway({ gateway: { limits: { joinBytes: 1_000 } } })
+    const client = await openRaw(served.url, { user: 'ann' })
+    const payload = { note: 'x'.repeat(400) }
+    const large = { status: 'error', response: { reason: 'joins too large' } }
+    expect(await client.request('a', 'phx_join', payload)).toMatchObject({ status: 'ok' })
+    expect(await client.request('b', 'phx_join', payload)).toMatchObject({ status: 'ok' })
+    for (let again = 0; again < 3; again++) {
+      expect(await client.request('c', 'phx_join', payload)).toEqual(large)
+      // A second join of a topic takes the place of the first.
+      expect(await client.request('a', 'phx_join', payload)).toMatchObject({ status: 'ok' })
+    }
+    expect([served.gateway.stats().joinsRefused, served.tracker.list('c').size]).toEqual([3, 0])
+    await client.request('a', 'phx_leave')
+    expect(await client.request('c', 'phx_join', payload)).toMatchObject({ status: 'ok' })
+  })
+
   it('pushes that wait for their turn are bounded, and each of them is answered', async () => {
     let slow = false
     const answers: (() => void)[] = []

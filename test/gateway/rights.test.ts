@@ -482,6 +482,34 @@ describe('pub-F9: tokens', () => {
     expect(asked).toEqual(['watch old', 'present old', 'watch new', 'present new'])
   })
 
+  it('of two newer tokens the one that came last counts, however long the hook takes for the first', async () => {
+    const first = Promise.withResolvers<void>()
+    const asked: unknown[] = []
+    const served = await serve(
+      ({ identity }) => {
+        asked.push(identity.claims)
+        return true
+      },
+      {
+        authenticate: async ({ token }) => {
+          await (token === 'slow' ? first.promise : undefined)
+          return { user: 'ann', claims: token }
+        }
+      }
+    )
+    const raw = await openRaw(served.url, { params: { token: 'old' } })
+    await raw.request('a', 'phx_join', WATCHES)
+    await raw.request('b', 'phx_join', WATCHES)
+    const join = (topic: string): string | null => raw.frames.find(([, , of]) => of === topic)?.[0] ?? null
+    raw.send([join('a'), 'first', 'a', 'access_token', { access_token: 'slow' }])
+    raw.send([join('b'), 'last', 'b', 'access_token', { access_token: 'fast' }])
+    await raw.request('phoenix', 'heartbeat')
+    first.resolve()
+    await raw.next(([, ref]) => ref === 'last')
+    await raw.request('c', 'phx_join', WATCHES)
+    expect(asked.at(-1)).toBe('fast')
+  })
+
   it.each([
     ['another user’s', 'bob 1'],
     ['one that is not valid', 'ann revoked'],

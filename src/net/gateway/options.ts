@@ -16,6 +16,8 @@ export interface GatewayLimits {
   readonly throttledMs?: number
   /** A join above it fails: `too many channels joined`. Default 100. */
   readonly topicsPerSocket?: number
+  /** Of all joins of one socket together, which are kept. A join above it fails: `joins too large`. Default 262,144. */
+  readonly joinBytes?: number
   /** Sockets in all. Above it: 503. Default 100,000. */
   readonly sockets?: number
   /** Above it: 429. Default 100. */
@@ -99,6 +101,7 @@ export const GATEWAY_DEFAULTS = {
     frameBurst: 200,
     throttledMs: 30_000,
     topicsPerSocket: 100,
+    joinBytes: 262_144,
     sockets: 100_000,
     socketsPerUser: 100,
     socketsPerAddress: 1_000,

@@ -25,7 +25,7 @@ beforeEach(() => {
   } as unknown as ChannelsClient
   const permissions = { ask: async () => grant() } as unknown as Permissions
   conversation = new Conversation({ client, permissions, systemTopics: new Map(), systemClient: () => ({ push: () => true }) })
-  channel = new Channel(client, 'room', '1', readJoin('room', {}), {})
+  channel = new Channel(client, 'room', '1', readJoin('room', {}), {}, 0)
 })
 
 afterEach(() => {

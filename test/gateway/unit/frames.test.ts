@@ -6,13 +6,16 @@ const without = (index: number, value: unknown): string => JSON.stringify(GOOD.w
 
 describe('frames', () => {
   it('a frame of five parts is read; refs may be null, and a payload of null is an empty one', () => {
-    expect(parseFrame(JSON.stringify(GOOD))).toEqual({ joinRef: '3', ref: '4', topic: 'room:1', event: 'track', payload: { n: 1 } })
+    const text = JSON.stringify(GOOD)
+    const read = { joinRef: '3', ref: '4', topic: 'room:1', event: 'track', payload: { n: 1 }, length: text.length }
+    expect(parseFrame(text)).toEqual(read)
     expect(parseFrame('[null,null,"phoenix","heartbeat",null]')).toEqual({
       joinRef: null,
       ref: null,
       topic: 'phoenix',
       event: 'heartbeat',
-      payload: {}
+      payload: {},
+      length: 38
     })
   })
 

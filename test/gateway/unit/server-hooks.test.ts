@@ -70,6 +70,17 @@ describe('an HTTP server of somebody else', () => {
     expect([await upgrade('/nobody'), await upgrade('//')]).toEqual(Array(2).fill('HTTP/1.1 404 Not Found'))
   })
 
+  it('of several of us the last one answers what is nobody’s; beside somebody else, he does', async () => {
+    hookServer(server, [ours], () => false)
+    const unhook = hookServer(server, [ours], () => false)
+    await listen()
+    expect(await upgrade('/nobody')).toBe('HTTP/1.1 404 Not Found')
+    unhook()
+    expect(await upgrade('/nobody')).toBe('HTTP/1.1 404 Not Found')
+    server.on('upgrade', (_, socket) => void socket.end('HTTP/1.1 418 his\r\n\r\n'))
+    expect(await upgrade('/nobody')).toBe('HTTP/1.1 418 his')
+  })
+
   it('an upgrade that is not ours is left to one who listens as well', async () => {
     hookServer(server, [ours], () => false)
     server.on('upgrade', (_, socket) => void socket.end('HTTP/1.1 418 his\r\n\r\n'))

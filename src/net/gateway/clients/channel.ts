@@ -30,6 +30,8 @@ export class Channel implements Watcher {
   readonly joinRef: string
   readonly request: JoinRequest
   readonly payload: Payload
+  /** Of the frame that it was joined by. */
+  readonly length: number
   readonly standing = new Map<GatewayAction, Standing>()
   readonly #socket: ChannelSocket
   state: 'joining' | 'joined' | 'left' = 'joining'
@@ -38,12 +40,13 @@ export class Channel implements Watcher {
   #waiting = 0
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(socket: ChannelSocket, topic: string, joinRef: string, request: JoinRequest, payload: Payload) {
+  constructor(socket: ChannelSocket, topic: string, joinRef: string, request: JoinRequest, payload: Payload, length: number) {
     this.#socket = socket
     this.topic = topic
     this.joinRef = joinRef
     this.request = request
     this.payload = payload
+    this.length = length
   }
 
   get takes(): boolean {

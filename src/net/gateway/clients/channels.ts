@@ -17,6 +17,8 @@ export interface ChannelsInit {
   readonly systemTopics: ReadonlyMap<string, SystemTopic>
   readonly tally: Tally
   readonly maxTopics: number
+  /** Of the joins of a socket, which are kept to ask for their rights again. */
+  readonly maxJoinBytes: number
   readonly failed: (error: unknown) => void
 }
 
@@ -26,6 +28,7 @@ export class Channels {
   readonly #client: ChannelsClient
   readonly #conversation: Conversation
   readonly #channels = new Map<string, Channel>()
+  #joinBytes = 0
 
   constructor(init: ChannelsInit) {
     const { client, permissions, systemTopics } = init
@@ -74,7 +77,7 @@ export class Channels {
   }
 
   /** Tells the client that a push came in a form that is not taken. */
-  refuse(frame: Omit<ClientFrame, 'payload'>, reason: string): void {
+  refuse(frame: Omit<ClientFrame, 'payload' | 'length'>, reason: string): void {
     this.#refuse(frame, new PushError(reason))
   }
 
@@ -126,7 +129,13 @@ export class Channels {
       this.#refuse(frame, new PushError('too many channels joined'))
       return
     }
-    const channel = new Channel(this.#client, topic, frame.joinRef ?? frame.ref ?? '', readJoin(topic, payload), payload)
+    if (this.#joinBytes + frame.length > this.#init.maxJoinBytes) {
+      this.#init.tally.joinsRefused++
+      this.#refuse(frame, new PushError('joins too large'))
+      return
+    }
+    const channel = new Channel(this.#client, topic, frame.joinRef ?? frame.ref ?? '', readJoin(topic, payload), payload, frame.length)
+    this.#joinBytes += channel.length
     this.#channels.set(topic, channel)
     channel.inTurn(() => this.#open(channel, frame))
   }
@@ -195,6 +204,9 @@ export class Channels {
   }
 
   #leave(channel: Channel): void {
+    if (channel.state !== 'left') {
+      this.#joinBytes -= channel.length
+    }
     channel.state = 'left'
     if (this.#channels.get(channel.topic) === channel) {
       this.#channels.delete(channel.topic)

@@ -63,6 +63,8 @@ export class Client implements WireListener {
   #session: string | undefined
   #connection!: Connection
   #presences!: Presences
+  /** The newest token that came is dealt with. */
+  #renewed: Promise<void> = Promise.resolve()
   #isOver = false
   #nextPingMs: number
 
@@ -87,6 +89,7 @@ export class Client implements WireListener {
       systemTopics,
       tally,
       maxTopics: options.limits.topicsPerSocket,
+      maxJoinBytes: options.limits.joinBytes,
       failed
     })
     this.#follow(admitted.connection)
@@ -204,8 +207,17 @@ export class Client implements WireListener {
     return this.#receipts.ask(timeoutMs)
   }
 
-  /** A newer token, and with it perhaps other rights; or, before any topic is joined, another user's. @throws TokenError */
-  async renew(token: string): Promise<void> {
+  /** A newer token, and with it perhaps other rights; or, before any topic is joined, another user's. The one that came last counts. @throws TokenError */
+  renew(token: string): Promise<void> {
+    const renewed = this.#renewed.then(() => this.#renew(token))
+    this.#renewed = renewed.catch(() => {})
+    return renewed
+  }
+
+  async #renew(token: string): Promise<void> {
+    if (token === this.token) {
+      return
+    }
     const { options } = this.#host
     const request: GatewayRequest = Object.freeze({ ...this.#request, token })
     const identity = readIdentity(await callHook('authenticate', options.hookTimeoutMs, () => options.authenticate(request)))

@@ -29,10 +29,11 @@ export function hookServer(server: Server, routes: readonly HttpRoute[], upgrade
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const url = urlOf(request)
     // Somebody else may want it; where there is nobody, it must not hang.
-    if ((url === undefined || !upgrade(request, socket, head, url)) && server.listenerCount('upgrade') === 1) {
+    if ((url === undefined || !upgrade(request, socket, head, url)) && isLastOf(server, onUpgrade)) {
       refuseUpgrade(socket, { status: 404, reason: 'path', message: 'there is no such path' })
     }
   }
+  ours.add(onUpgrade)
   server.removeAllListeners('request')
   server.on('request', onRequest)
   server.on('upgrade', onUpgrade)
@@ -43,6 +44,15 @@ export function hookServer(server: Server, routes: readonly HttpRoute[], upgrade
       server.on('request', owner)
     }
   }
+}
+
+/** Listeners of gateways: there may be several on one server. */
+const ours = new WeakSet<object>()
+
+/** Whether nobody but gateways is asked for upgrades, and this one last. */
+function isLastOf(server: Server, onUpgrade: object): boolean {
+  const listeners = server.listeners('upgrade')
+  return listeners.every(listener => ours.has(listener)) && listeners.at(-1) === onUpgrade
 }
 
 function notFound(response: ServerResponse): void {

@@ -7,6 +7,8 @@ export interface ClientFrame {
   readonly topic: string
   readonly event: string
   readonly payload: Readonly<Record<string, unknown>>
+  /** Of the whole frame, in UTF-16 code units. */
+  readonly length: number
 }
 
 const MAX_REF_CHARACTERS = 64
@@ -32,7 +34,7 @@ export function parseFrame(text: string): ClientFrame | undefined {
     isText(event, MAX_EVENT_CHARACTERS) &&
     typeof payload === 'object' &&
     !Array.isArray(payload)
-  return isSound ? ({ joinRef, ref, topic, event, payload: Object.freeze(payload ?? {}) } as ClientFrame) : undefined
+  return isSound ? ({ joinRef, ref, topic, event, payload: Object.freeze(payload ?? {}), length: text.length } as ClientFrame) : undefined
 }
 
 const isText = (value: unknown, max: number): value is string => typeof value === 'string' && value.length > 0 && value.length <= max
@@ -40,7 +42,7 @@ const isRef = (value: unknown): value is string | null =>
   value === null || (typeof value === 'string' && value.length <= MAX_REF_CHARACTERS)
 
 /** The head of a binary push (kind 0): enough to answer that binary payloads are not taken. Undefined for any other binary frame. */
-export function parseBinaryPush(bytes: Uint8Array): Omit<ClientFrame, 'payload'> | undefined {
+export function parseBinaryPush(bytes: Uint8Array): Omit<ClientFrame, 'payload' | 'length'> | undefined {
   const [kind, ...lengths] = bytes.subarray(0, 5)
   if (kind !== 0 || lengths.length !== 4) {
     return undefined
