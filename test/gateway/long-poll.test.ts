@@ -50,6 +50,23 @@ async function joined({ origin }: ServedGateway, user: string, params: Record<st
 }
 
 describe('C1: long polls, by the npm client phoenix', () => {
+  it('one batch of a session at a time: another one beside it is turned away, and the first is taken', async () => {
+    const served = await startGateway()
+    const poller = await joined(served, 'ann')
+    const first = httpRequest(poller.url, { method: 'POST' })
+    const answered = once(first, 'response')
+    first.write('[null,"h1","phoenix",')
+    // The first is on its way when another one is turned away.
+    while ((await poller.send([null, 'h2', 'phoenix', 'heartbeat', {}])).status !== 429) {
+      await sleep(5)
+    }
+    first.end('"heartbeat",{}]')
+    const [response] = await answered
+    expect(JSON.parse(Buffer.concat(await response.toArray()).toString()).status).toBe(200)
+    expect((await poller.until('phx_reply')).map(([, ref]) => ref)).toContain('h1')
+    expect((await poller.send([null, 'h3', 'phoenix', 'heartbeat', {}])).status).toBe(200)
+  })
+
   it('joins, sees others by WebSocket, is seen by them, updates, leaves', async () => {
     const served = await startGateway()
     const ann = openLongPollClient(served.url, { user: 'ann' })

@@ -17,6 +17,8 @@ const MAX_BATCH_FRAMES = 16
 interface Session {
   readonly wire: LongPollWire
   readonly listener: WireListener
+  /** A batch is on its way in. */
+  isReceiving: boolean
 }
 
 /** Takes clients in by long polls, as the Phoenix client falls back to. */
@@ -73,7 +75,7 @@ export class LongPollDoor {
         await this.#open(request, response, url, path)
       }
     } else if (request.method === 'POST' && session !== undefined) {
-      await this.#receive(session, request, response)
+      await this.#receiveAlone(session, request, response)
     } else {
       request.resume()
       sendPoll(response, { status: request.method === 'POST' ? 410 : 405 })
@@ -89,8 +91,23 @@ export class LongPollDoor {
     }
     const token = POLL_TOKEN + randomBytes(24).toString('base64url')
     const wire = new LongPollWire(token, Math.min(MAX_HOLD_MS, this.#options.pingIntervalMs), () => this.#sessions.delete(token))
-    this.#sessions.set(token, { wire, listener: this.#accept(wire, admitted) })
+    this.#sessions.set(token, { wire, listener: this.#accept(wire, admitted), isReceiving: false })
     sendPoll(response, { status: 410, token })
+  }
+
+  /** One batch at a time, as the client sends them: what a session makes us hold is bounded by one. */
+  async #receiveAlone(session: Session, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (session.isReceiving) {
+      request.resume()
+      sendPoll(response, { status: 429 })
+      return
+    }
+    session.isReceiving = true
+    try {
+      await this.#receive(session, request, response)
+    } finally {
+      session.isReceiving = false
+    }
   }
 
   async #receive({ wire, listener }: Session, request: IncomingMessage, response: ServerResponse): Promise<void> {
