@@ -62,7 +62,7 @@ export interface GatewayOptions {
   readonly compression?: boolean
   /** Changes of a topic within it travel as one diff; the first one after a pause leaves at once. Default 50 ms. */
   readonly diffWindowMs?: number
-  /** How long an answer of `authorize` holds. Default 60,000 ms. */
+  /** How long an answer of `authorize` holds; a denial for 5,000 ms at most. Default 60,000 ms. */
   readonly authorizeCacheMs?: number
   /** A hook that has not answered by then denies. Default 10,000 ms. */
   readonly hookTimeoutMs?: number

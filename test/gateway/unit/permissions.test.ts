@@ -50,6 +50,13 @@ describe('permissions', () => {
     now.mockRestore()
   })
 
+  it('a denial is remembered for five seconds at most: who was just invited does not wait for long', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(10)
+    const { permissions } = start(() => false, { authorizeCacheMs: 60_000 })
+    expect(await permissions.ask(question(), 't')).toMatchObject({ answer: { allowed: false }, untilMs: 5_010 })
+    now.mockRestore()
+  })
+
   it('the same question while the hook thinks waits for the same answer', async () => {
     const answer = Promise.withResolvers<boolean>()
     const { permissions, asked } = start(() => answer.promise)

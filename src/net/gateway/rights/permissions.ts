@@ -20,6 +20,8 @@ interface Remembered {
 }
 
 const MAX_REMEMBERED = 10_000
+/** Who was denied may be let in a moment later. */
+const MAX_DENIED_MS = 5_000
 /** Payloads are in the questions; what is granted is about as large. */
 const MAX_REMEMBERED_CHARACTERS = 8_388_608
 
@@ -62,7 +64,7 @@ export class Permissions {
     this.#tally.authorizeAsked++
     try {
       const answer = readAnswer(await callHook('authorize', hookTimeoutMs, () => authorize(question)))
-      const validMs = answer.allowed ? (answer.validMs ?? authorizeCacheMs) : authorizeCacheMs
+      const validMs = answer.allowed ? (answer.validMs ?? authorizeCacheMs) : Math.min(authorizeCacheMs, MAX_DENIED_MS)
       return { answer, untilMs: performance.now() + validMs }
     } catch (error) {
       this.#tally.hookFailures++
