@@ -22,7 +22,7 @@ export interface Standing {
 }
 
 /** More pushes of one channel than these do not wait for their turn. */
-export const MAX_WAITING_PUSHES = 256
+const MAX_WAITING_PUSHES = 256
 
 /** One join of one socket to one topic. Its pushes are dealt with one after the other, whatever the hooks take. */
 export class Channel implements Watcher {

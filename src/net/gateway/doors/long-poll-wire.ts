@@ -11,7 +11,6 @@ interface Delivery {
 
 /** A client by long polls: what is sent waits for the next one. */
 export class LongPollWire implements Wire {
-  readonly kind = 'longpoll'
   readonly token: string
   readonly #holdMs: number
   readonly #onClose: () => void

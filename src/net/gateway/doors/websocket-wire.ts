@@ -9,10 +9,9 @@ const COPY_BYTES = 4_096
 
 /** A client by WebSocket. */
 export class WebSocketWire implements Wire {
-  readonly kind = 'websocket'
   readonly #socket: WebSocket
   /** Pings that somebody waits for, oldest first: an answer to a later one answers the earlier ones too. */
-  readonly #pings: { readonly id: number; readonly answered: (() => void) | undefined }[] = []
+  readonly #pings: { readonly id: number; readonly answered: () => void }[] = []
   #pinged = 0
   #ponged = 0
 
@@ -100,7 +99,7 @@ export class WebSocketWire implements Wire {
     }
     this.#ponged = id
     while ((this.#pings[0]?.id ?? Infinity) <= id) {
-      this.#pings.shift()?.answered?.()
+      this.#pings.shift()?.answered()
     }
     return true
   }

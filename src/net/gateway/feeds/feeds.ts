@@ -2,12 +2,11 @@ import type { Tracker } from '../../../tracker/types.ts'
 import type { ResolvedGatewayOptions } from '../options.ts'
 import type { Tally } from '../tally.ts'
 import { CountFeed } from './count-feed.ts'
+import type { Feed } from './feed.ts'
 import { TopicFeed } from './topic-feed.ts'
 import type { Watcher } from './watcher.ts'
 
 export type WatchMode = 'list' | 'counts'
-
-type Feed = TopicFeed | CountFeed
 
 /** The feeds of all topics that somebody here watches: there as long as somebody does. */
 export class Feeds {
@@ -37,7 +36,7 @@ export class Feeds {
   get sampled(): number {
     let sampled = 0
     for (const feed of this.#feeds.list.values()) {
-      sampled += Number(feed instanceof TopicFeed && feed.isSampled)
+      sampled += Number(feed.isSampled)
     }
     return sampled
   }
@@ -46,7 +45,7 @@ export class Feeds {
     let watchers = 0
     for (const feeds of Object.values(this.#feeds)) {
       for (const feed of feeds.values()) {
-        watchers += feed.size
+        watchers += feed.audience.size
       }
     }
     return watchers
@@ -54,18 +53,18 @@ export class Feeds {
 
   /** @throws InvalidNameError */
   enter(topic: string, mode: WatchMode, watcher: Watcher): void {
-    this.#feed(topic, mode).enter(watcher)
+    this.#feed(topic, mode).audience.enter(watcher)
   }
 
   /** A watcher that was too slow has read. True when it missed something of the topic, and is given the whole state anew. */
   resume(topic: string, mode: WatchMode, watcher: Watcher): boolean {
-    return this.#feeds[mode].get(topic)?.resume(watcher) ?? false
+    return this.#feeds[mode].get(topic)?.audience.resume(watcher) ?? false
   }
 
   leave(topic: string, mode: WatchMode, watcher: Watcher): void {
     const feed = this.#feeds[mode].get(topic)
-    feed?.leave(watcher)
-    if (feed?.size === 0) {
+    feed?.audience.leave(watcher)
+    if (feed?.audience.size === 0) {
       this.#drop(topic, mode)
     }
   }

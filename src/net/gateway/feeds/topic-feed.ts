@@ -1,23 +1,14 @@
 import { PresenceFold } from '../../../tracker/presence/presence-fold.ts'
-import type { DiffEvent, Tracker, WatchEvent } from '../../../tracker/types.ts'
-import type { ResolvedGatewayOptions } from '../options.ts'
+import type { DiffEvent, WatchEvent } from '../../../tracker/types.ts'
 import { pushFrame, pushHead, pushText } from '../protocol/frames.ts'
 import { diffText, stateText } from '../protocol/presence-json.ts'
 import { frameOf } from '../protocol/wire.ts'
-import type { Tally } from '../tally.ts'
+import { Audience } from './audience.ts'
+import type { Feed, FeedInit } from './feed.ts'
 import { IntervalMode } from './interval-mode.ts'
 import { PacedReader } from './paced-reader.ts'
 import { type ListedDiff, Sample } from './sample.ts'
-import { Audience, type Watcher } from './watcher.ts'
-
-export interface FeedInit {
-  readonly tracker: Tracker
-  readonly topic: string
-  readonly options: ResolvedGatewayOptions
-  readonly tally: Tally
-  /** The tracker has stopped, or the watch has failed: nothing comes any more. */
-  readonly ended: (error: unknown) => void
-}
+import type { Watcher } from './watcher.ts'
 
 const END = Buffer.from(']')
 
@@ -27,9 +18,9 @@ const END = Buffer.from(']')
  * INV-91: what is told is the fold of one stream. A newcomer is given the fold as it stands between two events, then the events after it.
  * INV-92: an event is encoded once, whatever the number of watchers; so is a snapshot, for all who come between two events.
  */
-export class TopicFeed {
+export class TopicFeed implements Feed {
+  readonly audience = new Audience(() => this.#reader.soon())
   readonly #init: FeedInit
-  readonly #audience = new Audience()
   readonly #fold = new PresenceFold()
   readonly #mode: IntervalMode
   readonly #reader: PacedReader<WatchEvent>
@@ -52,32 +43,8 @@ export class TopicFeed {
     })
   }
 
-  get size(): number {
-    return this.#audience.size
-  }
-
-  /** Whether its watchers are shown a sample. */
   get isSampled(): boolean {
     return this.#sample !== null
-  }
-
-  /** A newcomer: the whole state, then what changes. */
-  enter(watcher: Watcher): void {
-    this.#audience.enter(watcher)
-    this.#reader.soon()
-  }
-
-  /** One who was too slow, and has read. True when he missed something, and is given the whole state anew. */
-  resume(watcher: Watcher): boolean {
-    const hasMissed = this.#audience.resume(watcher)
-    if (hasMissed) {
-      this.#reader.soon()
-    }
-    return hasMissed
-  }
-
-  leave(watcher: Watcher): void {
-    this.#audience.leave(watcher)
   }
 
   /** From time to time: a topic that became calm comes back though nothing happens in it. */
@@ -96,7 +63,7 @@ export class TopicFeed {
     this.#fold.apply(event)
     this.#state = null
     if (event.type === 'diff') {
-      this.#mode.note(event.joins.length + event.leaves.length + event.updates.length, this.#audience.size, performance.now())
+      this.#mode.note(event.joins.length + event.leaves.length + event.updates.length, this.audience.size, performance.now())
     }
     if (this.#mode.judge(this.#fold.size, performance.now())) {
       this.#switch()
@@ -115,7 +82,7 @@ export class TopicFeed {
       const { tally, topic } = this.#init
       tally.diffFlushes++
       tally.diffEncodes++
-      tally.diffsSent += this.#audience.tell(frameOf(pushText(topic, 'presence_diff', payload)))
+      tally.diffsSent += this.audience.tell(frameOf(pushText(topic, 'presence_diff', payload)))
     }
   }
 
@@ -123,7 +90,7 @@ export class TopicFeed {
     const counts = this.#counts()
     if (counts !== this.#told) {
       this.#told = counts
-      this.#init.tally.countsSent += this.#audience.tell(frameOf(counts))
+      this.#init.tally.countsSent += this.audience.tell(frameOf(counts))
     }
   }
 
@@ -137,7 +104,7 @@ export class TopicFeed {
     this.#sample = this.#mode.on ? new Sample(interval.sample) : null
     this.#sample?.next(this.#fold.keys)
     this.#state = null
-    this.#audience.recall()
+    this.audience.recall()
   }
 
   #modePayload(): object {
@@ -147,7 +114,7 @@ export class TopicFeed {
 
   /** All who wait for the whole state get it. */
   #admit(): void {
-    if (!this.#audience.waiting) {
+    if (!this.audience.waiting) {
       return
     }
     const { tally, topic } = this.#init
@@ -155,7 +122,7 @@ export class TopicFeed {
     const mode = pushFrame(topic, 'presence_mode', this.#modePayload())
     const counts = frameOf(this.#counts())
     this.#told = counts.text
-    this.#audience.admit(watcher => {
+    this.audience.admit(watcher => {
       tally.snapshotsSent++
       const wasSampled = this.#sampled.delete(watcher)
       if (this.#sample !== null || wasSampled) {

@@ -24,7 +24,6 @@ export interface WireListener {
 
 /** One client's way in: a WebSocket, or a row of long polls. */
 export interface Wire {
-  readonly kind: 'websocket' | 'longpoll'
   /** What was sent and not yet taken by the network. */
   readonly bufferedBytes: number
   send(frame: Frame): void
@@ -38,6 +37,3 @@ export interface Wire {
   /** Says goodbye; a side that does not answer in 2 s is cut off. Idempotent. */
   close(code: number, reason: string): void
 }
-
-/** What a client is, to the wire that carries it. */
-export type Accept = (wire: Wire) => WireListener

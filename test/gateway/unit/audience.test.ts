@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Audience } from '../../../src/net/gateway/feeds/watcher.ts'
+import { Audience } from '../../../src/net/gateway/feeds/audience.ts'
 import { frameOf } from '../../../src/net/gateway/protocol/wire.ts'
 import { type FakeWatcher, fakeWatcher } from './fakes.ts'
 
@@ -8,7 +8,7 @@ const DIFF = frameOf('diff')
 const give = (watcher: { send(frame: typeof STATE): void }): void => watcher.send(STATE)
 
 function audienceOf(...watchers: readonly FakeWatcher[]): Audience {
-  const audience = new Audience()
+  const audience = new Audience(() => {})
   for (const watcher of watchers) {
     audience.enter(watcher)
   }
@@ -116,7 +116,7 @@ describe('an audience', () => {
   })
 
   it('one who leaves, and one who makes another leave, while they are told, miss nobody', () => {
-    const audience = new Audience()
+    const audience = new Audience(() => {})
     const told: string[] = []
     const leaver = fakeWatcher('1', () => {
       told.push('leaver')
