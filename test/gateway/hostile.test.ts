@@ -5,6 +5,7 @@ import type { Authenticate, Authorize } from '../../src/net/gateway/rights/hooks
 import { joinTopic, openClient } from '../support/gateway/phoenix-client.ts'
 import { openRaw, type RawClient, type RawFrame } from '../support/gateway/raw-client.ts'
 import { type ServedGateway, startGateway } from '../support/gateway/serve-gateway.ts'
+import { NAUGHTY_NAMES } from '../support/naughty-names.ts'
 import { until } from '../support/net/until.ts'
 import { expectNothingUnhandled, ROOM, startScene } from './unit/scene.ts'
 
@@ -334,36 +335,22 @@ describe('requests of one who means harm', () => {
 })
 
 describe('pub-F3: names that others trip over, through the npm client', () => {
-  const NAMES = [
-    '__proto__',
-    'constructor',
-    'prototype',
-    'hasOwnProperty',
-    'toString',
-    'valueOf',
-    '__proto__.polluted',
-    'a\u0000b',
-    'ß'.repeat(127),
-    '"\\\u2028',
-    '😀'
-  ]
-
   it('as users, topics, keys, and in metas: ordinary names, on both sides', async () => {
     const authorize: Authorize = ({ payload, action }) => (action === 'watch' ? true : (payload.meta as never))
     const scene = await startGateway({ gateway: { authorize } })
     const watcher = openClient(scene.url, { user: 'watcher' })
-    for (const topic of NAMES) {
+    for (const topic of NAUGHTY_NAMES) {
       const watched = await joinTopic(watcher, topic, { presence: { present: false } })
       const clients = await Promise.all(
-        NAMES.map(async user => {
+        NAUGHTY_NAMES.map(async user => {
           const client = openClient(scene.url, { user })
           const meta = JSON.parse(`{${JSON.stringify(user)}: {"polluted": true}}`)
           return { client, user, room: await joinTopic(client, topic, () => ({ meta })) }
         })
       )
-      await until('all are listed', () => watched.presence.list(key => key).length === NAMES.length)
+      await until('all are listed', () => watched.presence.list(key => key).length === NAUGHTY_NAMES.length)
       const listed = watched.presence.list((key, { metas }) => [key, metas]) as [string, Record<string, unknown>[]][]
-      expect(listed.map(([key]) => key).sort()).toEqual([...NAMES].sort())
+      expect(listed.map(([key]) => key).sort()).toEqual([...NAUGHTY_NAMES].sort())
       for (const [key, [meta]] of listed) {
         expect(Object.getOwnPropertyNames(meta).sort()).toEqual([key, 'phx_ref'].sort())
       }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { GatewayOptions } from '../../src/net/gateway/options.ts'
+import type { Json } from '../support/gateway/json.ts'
 import { closeAll, joinTopic, openClient } from '../support/gateway/phoenix-client.ts'
 import { startGateway } from '../support/gateway/serve-gateway.ts'
 import { until } from '../support/net/until.ts'
@@ -10,8 +11,7 @@ const EVERY_MS = 1_000
 const HOLD_MS = 3_000
 const INTERVAL = { abovePresences: 10, aboveFanOut: 1_000_000, everyMs: EVERY_MS, sample: 4, holdMs: HOLD_MS }
 
-// biome-ignore lint/suspicious/noExplicitAny: payloads of all shapes
-type Told = readonly [event: string, payload: any]
+type Told = readonly [event: string, payload: Json]
 
 /** What came since it was last asked. */
 function told(watcher: FakeWatcher): Told[] {

@@ -5,6 +5,7 @@ import type { Tracker } from '../../src/index.ts'
 import type { ReplicaOptions } from '../../src/net/libp2p/index.ts'
 import { createRandom } from '../../src/tracker/environment.ts'
 import { type ClusterMember, startCluster } from '../support/gateway/cluster.ts'
+import { ledger } from '../support/gateway/ledger.ts'
 import { type LoadBalancer, startLoadBalancer } from '../support/gateway/load-balancer.ts'
 import { closeAll, type JoinedTopic, joinTopic, openClient, type PhoenixClient } from '../support/gateway/phoenix-client.ts'
 import { openRaw } from '../support/gateway/raw-client.ts'
@@ -94,8 +95,7 @@ describe('C1, B1: two replicas', () => {
     const { members } = await startCluster(2)
     const trackers = members.map(({ tracker }) => tracker)
     const random = createRandom(11)
-    const faults: string[] = []
-    const rooms: { client: PhoenixClient; presence: Presence }[] = []
+    const rooms: ReturnType<typeof joinCounted>[] = []
     const here = trackers.map(() => new Map<number, ReturnType<Tracker['connect']>>())
     for (let step = 0; step < 120; step++) {
       const side = random.nextUint32() % 2
@@ -113,7 +113,7 @@ describe('C1, B1: two replicas', () => {
         connections.delete(place)
       }
       if (step % 6 === 0) {
-        rooms.push(joinCounted((members[step % 2] as ClusterMember).url, faults))
+        rooms.push(joinCounted((members[step % 2] as ClusterMember).url))
       }
       await sleep(random.nextUint32() % 8)
     }
@@ -124,30 +124,19 @@ describe('C1, B1: two replicas', () => {
     const refs = refsOf(trackers[0] as Tracker)
     await until('all clients list it', () => rooms.every(room => JSON.stringify(refsIn(room)) === JSON.stringify(refs)))
     expect(refs.length).toBeGreaterThan(3)
-    expect(faults).toEqual([])
+    expect(rooms.flatMap(({ faults }) => faults)).toEqual([])
     await Promise.all(rooms.map(({ client }) => client.close()))
   })
 })
 
-/** Writes down what is told of a meta twice, or of one that had not come. */
-function joinCounted(url: string, faults: string[]): { client: PhoenixClient; presence: Presence } {
+/** One who watches; what he is told wrongly is written down. */
+function joinCounted(url: string): { client: PhoenixClient; presence: Presence; faults: readonly string[] } {
   const client = openClient(url, { user: 'watcher', keepFrames: false })
   const channel = client.socket.channel(ROOM, WATCHES)
   const presence = new Presence(channel)
-  const here = new Set<string>()
-  presence.onJoin((_, __, { metas }) => {
-    for (const { phx_ref } of metas) {
-      faults.push(...(here.has(phx_ref) ? [`${phx_ref} came twice`] : []))
-      here.add(phx_ref)
-    }
-  })
-  presence.onLeave((_, __, { metas }) => {
-    for (const { phx_ref } of metas) {
-      faults.push(...(here.delete(phx_ref) ? [] : [`${phx_ref} left, and had not come`]))
-    }
-  })
+  const { faults } = ledger(presence)
   channel.join()
-  return { client, presence }
+  return { client, presence, faults }
 }
 
 describe('B2, pub-E10: a session that moves to another replica', () => {

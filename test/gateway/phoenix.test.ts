@@ -2,6 +2,7 @@ import { Presence } from 'phoenix'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Connection, Tracker } from '../../src/index.ts'
 import { createRandom } from '../../src/tracker/environment.ts'
+import { type Ledger, ledger } from '../support/gateway/ledger.ts'
 import { closeAll, type JoinedTopic, joinTopic, openClient, type PhoenixClient } from '../support/gateway/phoenix-client.ts'
 import { openRaw } from '../support/gateway/raw-client.ts'
 import { type ServedGateway, startGateway } from '../support/gateway/serve-gateway.ts'
@@ -179,29 +180,6 @@ function churn(tracker: Tracker, seed: number): { step(): void } {
       }
     }
   }
-}
-
-interface Ledger {
-  readonly faults: readonly string[]
-  readonly here: ReadonlySet<string>
-}
-
-/** What is told of each meta: it comes once, and goes once, after it has come. */
-function ledger(presence: Presence): Ledger {
-  const faults: string[] = []
-  const here = new Set<string>()
-  presence.onJoin((_, __, { metas }) => {
-    for (const { phx_ref } of metas) {
-      faults.push(...(here.has(phx_ref) ? [`${phx_ref} came twice`] : []))
-      here.add(phx_ref)
-    }
-  })
-  presence.onLeave((_, __, { metas }) => {
-    for (const { phx_ref } of metas) {
-      faults.push(...(here.delete(phx_ref) ? [] : [`${phx_ref} left, and had not come`]))
-    }
-  })
-  return { faults, here }
 }
 
 describe('C1: one stream', () => {

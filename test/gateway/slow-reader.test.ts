@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Connection } from '../../src/index.ts'
 import { closeAll } from '../support/gateway/close-all.ts'
+import type { Json } from '../support/gateway/json.ts'
 import { openRaw } from '../support/gateway/raw-client.ts'
 import { type ServedGateway, startGateway } from '../support/gateway/serve-gateway.ts'
 import { until } from '../support/net/until.ts'
@@ -38,8 +39,7 @@ function enter({ tracker }: ServedGateway): Connection {
   return busy
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: payloads of all shapes
-const payload = (text: string | undefined): any => JSON.parse(text ?? '[,,,,null]')[4]
+const payload = (text: string | undefined): Json => JSON.parse(text ?? '[,,,,null]')[4]
 const isLevel = (client: LightClient, n: number): boolean =>
   TOPICS.every(topic => payload(client.last(topic, 'presence_diff')).joins.busy.metas[0].n === n)
 

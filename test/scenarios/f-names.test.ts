@@ -1,20 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { PresenceFold, type WatchEvent } from '../../src/index.ts'
 import { ready } from '../support/lone.ts'
+import { NAUGHTY_NAMES } from '../support/naughty-names.ts'
 import { keys } from '../support/scenario.ts'
 import { listed, startCluster, told } from '../support/sim.ts'
-
-const NAMES = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  'hasOwnProperty',
-  'toString',
-  'valueOf',
-  '__proto__.polluted',
-  'a\u0000b',
-  'ß'.repeat(127)
-]
 
 describe('(f) names and clocks of others', () => {
   it('pub-F3: names of built-in properties, as topic, key, user and in a meta, on both sides: ordinary names', async () => {
@@ -22,26 +11,26 @@ describe('(f) names and clocks of others', () => {
     const fold = new PresenceFold()
     const watch = b.tracker.watch('__proto__')
     fold.apply((await ready<WatchEvent>(watch))[0] as WatchEvent)
-    for (const name of NAMES) {
+    for (const name of NAUGHTY_NAMES) {
       const connection = a.tracker.connect(name)
-      for (const topic of NAMES) {
+      for (const topic of NAUGHTY_NAMES) {
         connection.track(topic, JSON.parse(`{${JSON.stringify(name)}: {"polluted": true}}`))
       }
     }
     await sim.settle()
     for (const replica of [a, b]) {
-      expect([...replica.tracker.topics().keys()].sort()).toEqual([...NAMES].sort())
-      for (const name of NAMES) {
-        expect(keys(replica, name)).toEqual([...NAMES].sort())
+      expect([...replica.tracker.topics().keys()].sort()).toEqual([...NAUGHTY_NAMES].sort())
+      for (const name of NAUGHTY_NAMES) {
+        expect(keys(replica, name)).toEqual([...NAUGHTY_NAMES].sort())
         expect(JSON.stringify(replica.tracker.get('toString', name)[0]?.meta)).toBe(`{${JSON.stringify(name)}:{"polluted":true}}`)
-        expect([replica.tracker.isOnline(name), replica.tracker.topicsOf(name).size]).toEqual([true, NAMES.length])
+        expect([replica.tracker.isOnline(name), replica.tracker.topicsOf(name).size]).toEqual([true, NAUGHTY_NAMES.length])
       }
       expect([replica.tracker.list('nobody').size, replica.tracker.get('room', 'toString')]).toEqual([0, []])
     }
     for (const event of await ready<WatchEvent>(watch)) {
       fold.apply(event)
     }
-    expect([...fold.keys.keys()].sort()).toEqual([...NAMES].sort())
+    expect([...fold.keys.keys()].sort()).toEqual([...NAUGHTY_NAMES].sort())
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
 

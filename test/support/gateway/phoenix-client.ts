@@ -1,6 +1,7 @@
 import { Socket, type SocketConnectOption } from 'phoenix'
 import { until } from '../net/until.ts'
 import { closeLater } from './close-all.ts'
+import type { Json } from './json.ts'
 
 export { closeAll } from './close-all.ts'
 export { type JoinedTopic, joinTopic, type ShownMeta } from './phoenix-topic.ts'
@@ -11,8 +12,7 @@ export interface Frame {
   readonly ref: string | null
   readonly topic: string
   readonly event: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of all shapes
-  readonly payload: any
+  readonly payload: Json
 }
 
 export interface ClientOptions extends Partial<Omit<SocketConnectOption, 'params'>> {

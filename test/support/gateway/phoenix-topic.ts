@@ -1,5 +1,6 @@
 import { type Channel, Presence, type Push } from 'phoenix'
 import { until } from '../net/until.ts'
+import type { Json } from './json.ts'
 import type { Frame, PhoenixClient } from './phoenix-client.ts'
 
 /** What is shown of one presence. */
@@ -15,8 +16,7 @@ export interface JoinedTopic {
   readonly channel: Channel
   readonly presence: Presence
   /** The response of the first join. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of all shapes
-  readonly reply: any
+  readonly reply: Json
   /**
    * What the library told, in order: `join k`, the first meta of a key; `more k`, a further one; `fewer k`, one of several has gone; `leave k`, the last one
    * has; `sync`. An update is `more`, then `fewer`.
@@ -37,8 +37,7 @@ export interface JoinedTopic {
   /** Waits until the first list is there. */
   synced(): Promise<void>
   /** Resolves with the response, or rejects with a RequestError. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of all shapes
-  push(event: string, payload?: object): Promise<any>
+  push(event: string, payload?: object): Promise<Json>
   leave(): Promise<void>
 }
 

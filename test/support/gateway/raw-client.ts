@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { expect } from 'vitest'
 import { WebSocket } from 'ws'
 import { closeLater } from './close-all.ts'
+import type { Json } from './json.ts'
 
 /** `[join_ref, ref, topic, event, payload]` */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of all shapes
-export type RawFrame = [joinRef: string | null, ref: string | null, topic: string, event: string, payload: any]
+export type RawFrame = [joinRef: string | null, ref: string | null, topic: string, event: string, payload: Json]
 
 export interface RawOptions {
   readonly user?: string
@@ -39,8 +39,7 @@ export interface RawClient {
   /** The first frame that matches and was not given before, by `next` or as a reply. Fails, and shows what came instead, when there is none in time. */
   next(matches?: (frame: RawFrame) => boolean, patienceMs?: number): Promise<RawFrame>
   /** Sends with a new ref, and resolves with the payload of the reply: `{ status, response }`. A join's ref is the topic's join ref from then on. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of all shapes
-  request(topic: string, event: string, payload?: object): Promise<any>
+  request(topic: string, event: string, payload?: object): Promise<Json>
   /** Resolves when it is closed. */
   closed(patienceMs?: number): Promise<{ readonly code: number; readonly reason: string }>
   /** Reads nothing from the network until `resumeReading`: pings are not answered either. */
