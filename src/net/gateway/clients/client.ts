@@ -4,6 +4,7 @@ import { proofOf } from '../doors/request.ts'
 import type { TwinGuard } from '../doors/twin-guard.ts'
 import type { Feeds, WatchMode } from '../feeds/feeds.ts'
 import type { ResolvedGatewayOptions } from '../options.ts'
+import { CLOSE_CODES } from '../protocol/close-codes.ts'
 import { parseBinaryPush, parseFrame, pushFrame } from '../protocol/frames.ts'
 import { TokenError } from '../protocol/push-error.ts'
 import type { Frame, Wire, WireListener } from '../protocol/wire.ts'
@@ -32,20 +33,6 @@ export interface ClientHost {
   readonly ended: (client: Client) => void
   /** It is another user's from now on. */
   readonly moved: (client: Client, from: string, to: string) => void
-}
-
-const CODES: Readonly<Record<CloseReason, number>> = {
-  gone: 1000,
-  'taken over': 1000,
-  stopped: 1001,
-  malformed: 1007,
-  'too large': 1009,
-  rate: 1008,
-  'token expired': 1008,
-  kicked: 1008,
-  expired: 1001,
-  draining: 1012,
-  slow: 1013
 }
 
 /** One socket of one user: a connection of the tracker, and its channels. INV-90: its silence is judged by the tracker alone. */
@@ -286,7 +273,7 @@ export class Client implements WireListener {
     this.#admitted.leave()
     this.#host.tally.close(reason)
     this.#host.ended(this)
-    this.#wire.close(CODES[reason], reason)
+    this.#wire.close(CLOSE_CODES[reason], reason)
   }
 
   #follow(connection: Connection): void {
